@@ -14,8 +14,8 @@ import { listCheckInputs } from '../workspace/check-inputs.ts';
 import { answer, type Call, Problems } from './command.ts';
 
 /** Declares the flags of the settings that a command takes. */
-export function declareSettings(command: Command, name: SettingsCommand): void {
-  for (const flag of flagsOf(name)) declareFlag(command, flag, defaultOf(flag.setting, name));
+export function declareSettings(command: Command, name: SettingsCommand, fallback?: string): void {
+  for (const flag of flagsOf(name)) declareFlag(command, flag, fallback ?? defaultOf(flag.setting, name));
 }
 
 export function declareFlag(

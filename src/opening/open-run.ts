@@ -285,7 +285,7 @@ function announce(
     maxIterations: goal.limits.maxIterations,
     checks: steps.checks.map(check => check.command),
     cwd,
-    ...defined({ sandbox: sandbox.words }),
+    ...defined({ sandbox: sandbox.words, forkOf: workplace.given.forkOf }),
     contained: sandbox.contained,
   };
   if (resumed) {

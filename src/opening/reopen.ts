@@ -312,7 +312,7 @@ function freeName(path: string): string {
 }
 
 /** The user's prompt or task. */
-function readTask(paths: RunPaths): string | Problem {
+export function readTask(paths: RunPaths): string | Problem {
   const text = readSlice(paths.task, 0, Number.MAX_SAFE_INTEGER);
   if (text !== '') return text;
   const what = 'the prompt or task that the run was started with is gone';

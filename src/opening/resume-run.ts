@@ -85,8 +85,14 @@ function notBrought(id: string, names: readonly string[]): Problem {
 }
 
 /** The settings as they are now, under those of the start and those given now. */
-async function settingsAgain(
-  { project, env, agent, flags, functions }: ResumeRequest,
+export async function settingsAgain(
+  {
+    project,
+    env,
+    agent,
+    flags,
+    functions,
+  }: Pick<ResumeRequest, 'project' | 'env' | 'flags'> & Partial<ResumeRequest>,
   { command, given, cwd }: ResumableFile,
 ): Promise<SetUp | readonly Problem[]> {
   const name = command as SettingsCommand;

@@ -10,9 +10,17 @@ import { phrase } from './phrases.ts';
 import type { Part, RunView } from './run-view.ts';
 import { paint, type Style } from './style.ts';
 
-/** null: nothing was kept, because nothing changed, or because there is no repository. */
-export function changesOf({ iterations }: RunView, paths: RunPaths, most: number): Part | null {
+/** As the run left it, or as the iteration `upTo` did. null: nothing was kept, because nothing changed, or because there is no repository. */
+export function changesOf(
+  { iterations, restores }: RunView,
+  paths: RunPaths,
+  most: number,
+  upTo = Number.POSITIVE_INFINITY,
+): Part | null {
+  const isUndone = (number: number) =>
+    restores.some(({ from, to }) => from < upTo && number > to && number <= from);
   for (const { number } of iterations.toReversed()) {
+    if (number > upTo || isUndone(number)) continue;
     const { diff: file } = paths.iteration(number);
     const found = readPart(file, most, 'head');
     if (found && found.bytes > 0) return { text: found.text, left: Math.max(0, found.bytes - most), file };

@@ -2,7 +2,7 @@
 
 import { type Measured, mutationWords } from '../domain/checks/mutation.ts';
 import { outcomeWords } from '../domain/checks/words.ts';
-import type { LoopCommand, Restored, RunEvent } from '../domain/run/event.ts';
+import type { ForkOf, LoopCommand, Restored, RunEvent } from '../domain/run/event.ts';
 import type { EndedBy, TurnOutcome, Violation } from '../domain/run/evidence.ts';
 import type { BestResult } from '../domain/run/result.ts';
 import { formatStandstill } from '../domain/run/standstill.ts';
@@ -114,6 +114,11 @@ export function restoredPhrase({ from, to, why, undone, problem }: Restored): st
       : `iteration ${numbers[0] ?? from}`;
   const what = why === 'end' ? 'The files are those of' : 'Went back to';
   return `${what} iteration ${to}, the best: ${worse} ended worse`;
+}
+
+/** `20261115-1203, iteration 2`. */
+export function forkPhrase({ run, iteration }: ForkOf): string {
+  return `${phrase(run)}, iteration ${iteration}`;
 }
 
 /** `iteration 2: 1 of 2 checks passed, 3 failing tests`. */

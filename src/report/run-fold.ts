@@ -144,8 +144,9 @@ function begin(entry: RunHead, state: State, at: number): void {
     maxIterations,
     checks,
     sandbox = null,
+    forkOf = null,
   } = entry;
-  Object.assign(state, { runId, command, agent, model, title, cwd, maxIterations, checks, sandbox });
+  Object.assign(state, { runId, command, agent, model, title, cwd, maxIterations, checks, sandbox, forkOf });
   state.startedAt ??= at;
 }
 

@@ -5,7 +5,7 @@
 
 import type { CheckResult } from '../domain/checks/check.ts';
 import type { Board } from '../domain/lanes/board.ts';
-import type { LoopCommand } from '../domain/run/event.ts';
+import type { ForkOf, LoopCommand } from '../domain/run/event.ts';
 import type { TurnOutcome, Violation } from '../domain/run/evidence.ts';
 import type { LedgerTrust } from '../domain/run/ledger-trust.ts';
 import type { Limits } from '../domain/run/limits.ts';
@@ -136,6 +136,8 @@ export interface RunView {
   readonly cwd: string;
   /** What agent and checks ran in; null: nothing. */
   readonly sandbox: string | null;
+  /** The iteration of another run that it began with; null: none. */
+  readonly forkOf: ForkOf | null;
   /** 0: no limit. */
   readonly maxIterations: number;
   /** As they were at the last verdict; null: nobody wrote them down. */
@@ -268,6 +270,7 @@ export const EMPTY_VIEW: RunView = {
   title: null,
   cwd: '',
   sandbox: null,
+  forkOf: null,
   maxIterations: 0,
   limits: null,
   checks: [],

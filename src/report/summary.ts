@@ -2,7 +2,7 @@
 
 import { mutationWords } from '../domain/checks/mutation.ts';
 import type { Integrated } from '../domain/lanes/board.ts';
-import type { LoopCommand } from '../domain/run/event.ts';
+import type { ForkOf, LoopCommand } from '../domain/run/event.ts';
 import type { Limits } from '../domain/run/limits.ts';
 import { type CheckSummary, type IterationResult, type LoopResult, provenBy } from '../domain/run/result.ts';
 import { hasBegun, lastLimits, type RunState } from '../domain/run/state.ts';
@@ -18,6 +18,7 @@ import {
   checkNoun,
   checkPhrase,
   costPhrase,
+  forkPhrase,
   scmPhrase,
   storyState,
   tokensPhrase,
@@ -30,6 +31,7 @@ export interface RunLabel {
   readonly agent: string;
   readonly title?: string | null | undefined;
   readonly sandbox?: string | null | undefined;
+  readonly forkOf?: ForkOf | null | undefined;
   readonly limits?: Limits | null | undefined;
   readonly cwd?: string | undefined;
   readonly maxIterations?: number | undefined;
@@ -67,6 +69,7 @@ export function summaryLines(
     '',
     ...(label.title ? [`- Task: ${say(label.title)}`] : []),
     `- Run: ${say(result.runId)} (ralph ${say(label.command)}${agent})`,
+    ...(label.forkOf ? [`- Fork of: ${say(forkPhrase(label.forkOf))}`] : []),
     ...(label.sandbox ? [`- Sandbox: ${say(label.sandbox)}`] : []),
     ...(result.lanes ? [] : [`- Iterations: ${result.iterations.length}`]),
     ...storyLines(result, words),

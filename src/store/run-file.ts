@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdirSync, readdirSync } from 'node:fs';
 import { basename } from 'node:path';
 import { parentOf } from '../domain/lanes/board.ts';
-import type { LoopCommand } from '../domain/run/event.ts';
+import type { ForkOf, LoopCommand } from '../domain/run/event.ts';
 import { parseObject } from '../domain/text/json.ts';
 import { closest, type Problem } from '../domain/text/problem.ts';
 import { errorCode } from '../platform/error-words.ts';
@@ -62,6 +62,8 @@ export interface Given {
   readonly attempts?: readonly string[];
   /** Of a run that belongs to a parallel run: what it works on there. */
   readonly lane?: string;
+  /** The run, and its iteration, whose files it began with. */
+  readonly forkOf?: ForkOf;
 }
 
 export interface NewRun extends Pick<RunFile, 'command' | 'version' | 'config' | 'given' | 'owner'> {

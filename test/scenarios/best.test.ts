@@ -212,3 +212,60 @@ test('in a story list each story has a best of its own, and its list is left alo
   expect(agent.calls[5]?.input).toContain('The files are those of iteration 3 again');
   expect(storyOf(here, 'US-001')).toMatchObject({ passes: true });
 });
+
+describe('by hand', () => {
+  const ended = async (here: Repo) =>
+    loop(here, [leaves(8), leaves(2), leaves(9)], { flags: ['--max-iterations', '3'] });
+
+  test('an iteration is shown as it left the files', async () => {
+    const here = project();
+    const { told, where } = await ended(here);
+    const { stdout: third } = await ralph(['show', told.runId, '--iteration', '3'], where);
+    expect(third).toContain('Iteration 3, as it left the files');
+    expect(third).toContain('It ended worse than iteration 2, and was undone.');
+    expect(third).toContain('+9 failing');
+    const { stdout: whole } = await ralph(['show', told.runId], where);
+    expect([whole.includes('+2 failing'), whole.includes('+9 failing')]).toEqual([true, false]);
+    const { code, stderr } = await ralph(['show', told.runId, '--iteration', '4'], where);
+    expect([code, stderr]).toEqual([2, expect.stringContaining('it has no iteration 4')]);
+  });
+
+  test('a run is forked at one of its iterations, and names it', async () => {
+    const here = project();
+    here.write('mine.txt', 'not committed\n');
+    const { told } = await ended(here);
+    const agent = await fakeAgent('claude', async turn => {
+      await turn.shell('cp score seen; cp notes-9.txt seen-too');
+      await leaves(0)(turn);
+    });
+    const where = { cwd: here.dir, path: [agent.bin] };
+    const { code, stdout } = await ralph(
+      ['fork', told.runId, '--at', '3', '--max-iterations', '2', '--json'],
+      where,
+    );
+    const forked = JSON.parse(stdout);
+    expect([code, forked.stopReason, forked.branch]).toEqual([0, 'all_checks_passed', expect.any(String)]);
+    const at = (name: string) => here.read(`.ralph/worktrees/${forked.branch.replace('ralph/', '')}/${name}`);
+    expect([at('seen'), at('seen-too'), at('mine.txt')]).toEqual([
+      scored(32, 9),
+      '9 failing\n',
+      'not committed\n',
+    ]);
+    expect(here.read('score'), 'the files of the user').toBe(scored(39, 2));
+    expect(only(ledgerOf(here, forked.runId), 'run-started')).toMatchObject([
+      { forkOf: { run: told.runId, iteration: 3 }, checks: [CHECK], maxIterations: 2 },
+    ]);
+    const { stdout: report } = await ralph(['report', forked.runId, '--format', 'md'], where);
+    expect(report).toContain(`Fork of: ${told.runId}, iteration 3`);
+  });
+
+  test.each([
+    [['--at', 'x'], 'is the number of an iteration, from 1'],
+    [['--at', '7'], 'it has no iteration 7 that was checked'],
+  ])('a fork that cannot be is refused: %s', async (flags, why) => {
+    const here = project();
+    const { told, where } = await ended(here);
+    const { code, stderr } = await ralph(['fork', told.runId, ...flags], where);
+    expect([code, stderr]).toEqual([2, expect.stringContaining(why)]);
+  });
+});

@@ -5,10 +5,11 @@ import { filesOf } from '../../domain/text/diffstat.ts';
 import { createRedactor } from '../../domain/text/secrets.ts';
 import { changesBefore, changesOf, diffLines, statLines } from '../../report/changes.ts';
 import { headline } from '../../report/ending-words.ts';
-import { phrase } from '../../report/phrases.ts';
+import { checkNoun, checkPhrase, phrase } from '../../report/phrases.ts';
 import { readRun } from '../../report/read-run.ts';
+import type { IterationView, RunView } from '../../report/run-view.ts';
 import { childrenOf } from '../../store/child-runs.ts';
-import { answer, type Call, type CliCommand } from '../command.ts';
+import { answer, type Call, type CliCommand, refuse } from '../command.ts';
 import { styleOf } from '../reporters.ts';
 import { RUN_ARGUMENT, RUN_DATABASE, type WantedRun, warnOfLedger, withRun } from '../which-run.ts';
 
@@ -20,8 +21,9 @@ export const show: CliCommand = {
     command
       .argument(...RUN_ARGUMENT)
       .option(...RUN_DATABASE)
-      .option('--stat', 'only how much changed in each file'),
-  help: '\nExamples:\n  ralph show\n  ralph show --stat\n  ralph show 20261115-1203 | less -R\n',
+      .option('--stat', 'only how much changed in each file')
+      .option('--iteration <n>', 'as this iteration left it'),
+  help: '\nExamples:\n  ralph show\n  ralph show --stat\n  ralph show --iteration 2\n  ralph show 20261115-1203 | less -R\n',
   async run(call) {
     return withRun(call, run => showRun(call, run));
   },
@@ -29,7 +31,8 @@ export const show: CliCommand = {
 
 function showRun({ output, env, options }: Call, { id, project, paths }: WantedRun): ExitCode {
   const { view, state, integrity } = readRun(id, paths);
-  const kept = changesOf(view, paths, MOST);
+  const at = options.iteration === undefined ? undefined : iterationOf(id, view, options.iteration);
+  const kept = changesOf(view, paths, MOST, at?.number);
   const diff = createRedactor(env)(kept?.text ?? '');
   const files = filesOf(diff);
   const yours = changesBefore(paths, MOST);
@@ -39,7 +42,7 @@ function showRun({ output, env, options }: Call, { id, project, paths }: WantedR
   const style = styleOf(output);
   const lines = () => [
     `${phrase(id)}  ${title === null ? `ralph ${view.command}` : phrase(title)}`,
-    headline({ view, state, integrity }),
+    ...(at ? iterationLines(view, at) : [headline({ view, state, integrity })]),
     '',
     ...(files.length > 0 ? statLines(files, style) : [nothing(lanes)]),
     ...(files.length > 0 && options.stat !== true ? ['', ...diffLines(diff, style)] : []),
@@ -50,8 +53,34 @@ function showRun({ output, env, options }: Call, { id, project, paths }: WantedR
   ];
   const figures = (all: typeof files) => all.map(({ name, added, removed }) => ({ name, added, removed }));
   const [stat, own] = [figures(files), figures(before)];
-  answer(output, { runId: id, title, state, files: stat, before: own, diff }, () => lines().join('\n'));
+  const one = at && { iteration: at.number, checks: at.checks };
+  answer(output, { runId: id, title, state, ...one, files: stat, before: own, diff }, () =>
+    lines().join('\n'),
+  );
   return warnOfLedger(output, 'show', integrity.trust);
+}
+
+function iterationOf(id: string, { iterations }: RunView, wanted: unknown): IterationView {
+  const found = iterations.find(({ number }) => String(number) === wanted);
+  const last = iterations.at(-1)?.number;
+  return (
+    found ??
+    refuse(id, `it has no iteration ${wanted}`, last === undefined ? undefined : `--iteration ${last}`)
+  );
+}
+
+/** How it ended, and whether its files were undone. */
+function iterationLines(
+  { command, restores }: RunView,
+  { number, checks }: IterationView,
+): readonly string[] {
+  const undone = restores.find(({ from, to }) => number > to && number <= from);
+  const noun = checkNoun(command);
+  return [
+    `Iteration ${number}, as it left the files`,
+    ...checks.map(check => `${noun} ${phrase(check.command)}: ${checkPhrase(check, check.seconds)}`),
+    ...(undone ? [`It ended worse than iteration ${undone.to}, and was undone.`] : []),
+  ];
 }
 
 function nothing(lanes: readonly string[]): string {

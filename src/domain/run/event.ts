@@ -43,6 +43,11 @@ import type { Standstill } from './standstill.ts';
 
 export type LoopCommand = 'run' | 'loop' | 'prd' | 'session';
 
+const forkOf = record({ run: text, iteration });
+
+/** An iteration of another run. */
+export type ForkOf = ValueOf<typeof forkOf>;
+
 const HEAD = {
   runId: text,
   command: word<LoopCommand>(),
@@ -56,6 +61,8 @@ const HEAD = {
   cwd: text,
   /** What agent and checks run in, in a few words; absent: nothing. */
   sandbox: maybe(text),
+  /** The run, and its iteration, whose files it begins with; absent: those of the user. */
+  forkOf: maybe(forkOf),
   /** What ends the processes of a turn or a check with it; absent: recorded before this was. */
   contained: maybe(word<Contained>()),
 };

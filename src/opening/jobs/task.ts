@@ -1,5 +1,6 @@
 /** `ralph loop`: a task, a clean context each time, and checks that must all pass. */
 
+import type { ForkOf } from '../../domain/run/event.ts';
 import { buildLoopPrompt } from '../../domain/run/loop-prompt.ts';
 import { titleOf } from '../../domain/run/title.ts';
 import { defined } from '../../domain/text/fields.ts';
@@ -35,9 +36,11 @@ export interface TaskGiven {
   readonly lane?: string | undefined;
   /** The commit from which changes are counted, where it is known. */
   readonly startRef?: string | undefined;
+  /** The run, and its iteration, whose files it begins with. */
+  readonly forkOf?: ForkOf | undefined;
 }
 
-export function taskJob({ task, spec, yaml, worktree: wanted, lane, ...known }: TaskGiven): Job {
+export function taskJob({ task, spec, yaml, worktree: wanted, lane, forkOf, ...known }: TaskGiven): Job {
   return {
     command: 'loop',
     async enter({ project: { root }, env }) {
@@ -50,7 +53,7 @@ export function taskJob({ task, spec, yaml, worktree: wanted, lane, ...known }: 
       return {
         cwd,
         begun,
-        given: { startRef, ...defined({ yaml, spec: spec?.name, worktree: worktree?.name, lane }) },
+        given: { startRef, ...defined({ yaml, spec: spec?.name, worktree: worktree?.name, lane, forkOf }) },
         title: titleOf(task),
         task,
         worktree,
