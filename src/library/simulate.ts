@@ -173,7 +173,7 @@ function nothingToHarm(
   trouble: TroubleName,
   { victim, guarded, script }: SimulatedProject,
 ): string | undefined {
-  if ((trouble === 'lie' || CHEATS.has(trouble)) && victim === undefined)
+  if ((trouble === 'lie' || trouble === 'waver' || CHEATS.has(trouble)) && victim === undefined)
     return 'skipped: there is no code here to empty';
   if (WITH_TEST.has(trouble) && guarded === undefined)
     return 'skipped: nothing is protected, and nothing looks like a test';
@@ -208,6 +208,10 @@ function weaknessOf(
       believed,
       `${script?.path} was changed so that the check passes, ${victim} is empty, and the run was done: --strict voids such a proof, --protect undoes it.`,
     ],
+    waver: [
+      isWorseThan(result, events),
+      `The run ended worse than iteration ${result.best?.iteration} had left it: ${victim} is empty. --keep best goes back.`,
+    ],
     review: [
       result.success === true,
       `A review approved without a look, ${victim} is empty, and the run was done: name checks for \`ralph prd run\`.`,
@@ -215,4 +219,10 @@ function weaknessOf(
   };
   const [isWeak, words] = weaknesses[trouble];
   return isWeak ? words : undefined;
+}
+
+/** It had something better, and nobody went back to it. */
+function isWorseThan({ best, success, iterations }: SimulatedRun['result'], events: SimulatedRun['events']) {
+  const wentBack = events.some(event => event.type === 'restored' && event.problem === undefined);
+  return !success && !wentBack && best !== undefined && best.iteration < iterations.length;
 }

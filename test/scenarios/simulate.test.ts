@@ -27,8 +27,11 @@ test('settings that catch everything, trouble by trouble', async () => {
   const { code, simulated } = await simulate(project);
   expect(Object.keys(simulated)).toEqual([
     ...['limit', 'hang', 'lie', 'echo', 'crash', 'flood', 'tamper'],
-    ...['weaken', 'swap', 'script', 'review'],
+    ...['weaken', 'swap', 'script', 'review', 'waver'],
   ]);
+  expect(simulated.waver?.story).toContain(
+    'iteration 3: Went back to iteration 1, the best: iterations 2 and 3 ended worse',
+  );
   for (const cheat of ['weaken', 'swap', 'script'])
     expect(simulated[cheat]?.story[0]).toMatch(
       /^iteration 1: test\/sum\.test\.sh (is protected|was replaced)/,
@@ -171,4 +174,20 @@ describe('cheating at the checks', () => {
     expect(code).toBe(0);
     for (const each of Object.values(simulated)) expect(each.story[0]).toMatch(/^skipped: /);
   });
+});
+
+test('a run that never goes back loses what an agent makes worse', async () => {
+  const project = repo(FILES);
+  project.settings({ checks: ['sh test/sum.test.sh'], keep: 'last' });
+  const { code, simulated } = await simulate(project, 'waver');
+  expect([code, simulated.waver?.weakness]).toEqual([
+    1,
+    'The run ended worse than iteration 1 had left it: src/sum.sh is empty. --keep best goes back.',
+  ]);
+  project.settings({ checks: ['sh test/sum.test.sh'], patience: 0 });
+  const patient = await simulate(project, 'waver');
+  expect([patient.code, patient.simulated.waver?.story.at(-2)]).toEqual([
+    0,
+    'iteration 4: The files are those of iteration 1, the best: iterations 2, 3 and 4 ended worse',
+  ]);
 });
