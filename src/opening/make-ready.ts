@@ -15,14 +15,15 @@ export async function makeReady(
   { isFresh = false, child }: Pick<RunRequest, 'isFresh' | 'child'>,
 ): Promise<RunContext | Problem> {
   const { settings, cwd, env, paths, past } = context;
-  if (worktree?.created) {
+  if (worktree?.isUnready) {
     const named = await includeFiles({ cwd: worktree.root, env, keepIn: paths.state.kept });
     if (isProblem(named)) return named;
     named.copyTo(worktree.path, paths.aside);
   }
   const unready =
-    worktree?.created || (isFresh && !isMerged) ? await runCommand(context, 'setup') : undefined;
+    worktree?.isUnready || (isFresh && !isMerged) ? await runCommand(context, 'setup') : undefined;
   if (unready) return unready;
+  worktree?.madeReady();
   const lane = child?.laneSetUp;
   lane?.begins();
   const unset = lane && (await runCommand(context, 'laneSetup'));

@@ -1,5 +1,4 @@
 /** All details of one iteration: the prompt, what the agent said and did, the changes, the checks. */
-import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { compact, counted } from '../report/numbers.ts';
 import { checkPhrase, promptPhrase, timePhrases, turnPhrase, usagePhrases } from '../report/phrases.ts';
@@ -7,7 +6,7 @@ import type { CheckOutput, CheckView, IterationDetail, IterationView, Part } fro
 import type { FindDetail } from './data.ts';
 import { Diff, Left } from './diff.tsx';
 import { Passages } from './passages.tsx';
-import { Scrolled } from './section.tsx';
+import { Fold, Scrolled } from './section.tsx';
 
 interface DetailProps {
   readonly iteration: IterationView;
@@ -79,26 +78,6 @@ function Parts({ detail, checks }: PartsProps) {
         </Fold>
       )}
     </>
-  );
-}
-
-interface FoldProps {
-  readonly title: ComponentChildren;
-  readonly note: string;
-  readonly open?: boolean;
-  readonly children: ComponentChildren;
-}
-
-/** What is closed is not in the document: a closed text of a megabyte costs nothing. */
-function Fold({ title, note, open = false, children }: FoldProps) {
-  const [isOpen, setOpen] = useState(open);
-  return (
-    <details class="fold" open={isOpen} onToggle={event => setOpen(event.currentTarget.open)}>
-      <summary>
-        <span class="fold-title">{title}</span> <small>{note}</small>
-      </summary>
-      {isOpen && <div class="fold-body">{children}</div>}
-    </details>
   );
 }
 

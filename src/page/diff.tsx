@@ -2,9 +2,9 @@
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import { diffSum, filesOf } from '../domain/text/diffstat.ts';
 import { compact, counted } from '../report/numbers.ts';
-import type { Part, RunView } from '../report/run-view.ts';
+import { BEFORE, type Part, type RunView } from '../report/run-view.ts';
 import type { FindDetail } from './data.ts';
-import { Scrolled, Section } from './section.tsx';
+import { Fold, Scrolled, Section } from './section.tsx';
 
 /** A file with more is closed at first. */
 const SHORT = 400;
@@ -47,36 +47,50 @@ function kindOf(line: string): string {
   }
 }
 
-/** What the run has changed since it began: as it was after the last turn that left something. */
 /** A turn that was over in a moment leaves no diff of its own. */
 const LOOKED_BACK = 5;
 
+/** What the run has changed since it began: as it was after the last turn that left something. What was changed before it is not its work. */
 export function Changes({ view, find }: { readonly view: RunView; readonly find: FindDetail }) {
   const [diff, setDiff] = useState<Part | null>(null);
+  const [before, setBefore] = useState<Part | null>(null);
   const ended = view.iterations.filter(({ endedAt, outcome }) => endedAt !== null || outcome !== null);
   const last = ended.at(-1)?.number ?? 0;
   useEffect(() => {
     let wanted = true;
     void latest(last, find).then(found => wanted && setDiff(found));
+    void diffOf(BEFORE, find).then(found => wanted && setBefore(found));
     return () => {
       wanted = false;
     };
   }, [last, find]);
-  if (!diff) return null;
+  if (!diff && !before) return null;
+  const sum = ({ text }: Part) => diffSum(filesOf(text));
   return (
-    <Section title="Changes" note={<small>{diffSum(filesOf(diff.text))}</small>}>
-      <Diff text={diff.text} />
-      <Left part={diff} />
+    <Section title="Changes" note={<small>{diff ? sum(diff) : 'none by the run'}</small>}>
+      {diff && <Diff text={diff.text} />}
+      {diff && <Left part={diff} />}
+      {before && (
+        <Fold title="Changed before the run" note={sum(before)}>
+          <Diff text={before.text} />
+          <Left part={before} />
+        </Fold>
+      )}
     </Section>
   );
 }
 
 async function latest(last: number, find: FindDetail): Promise<Part | null> {
   for (let number = last; number > Math.max(0, last - LOOKED_BACK); number--) {
-    const detail = await find(number).catch(() => null);
-    if (detail?.diff) return detail.diff;
+    const diff = await diffOf(number, find);
+    if (diff) return diff;
   }
   return null;
+}
+
+async function diffOf(number: number, find: FindDetail): Promise<Part | null> {
+  const detail = await find(number).catch(() => null);
+  return detail?.diff ?? null;
 }
 
 export function Left({ part: { left, file } }: { readonly part: Part }) {

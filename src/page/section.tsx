@@ -1,5 +1,6 @@
-/** A card of the page with its title. In a file of its own, so that no section imports the page that shows it. */
+/** A card of the page with its title, and a part of one that is folded. In a file of its own, so that no section imports the page that shows it. */
 import type { ComponentChildren, ComponentProps } from 'preact';
+import { useState } from 'preact/hooks';
 
 export function Section({ title, note, children }: SectionProps) {
   const id = `section-${title.toLowerCase().replace(/\W+/g, '-')}`;
@@ -18,6 +19,26 @@ interface SectionProps {
   readonly title: string;
   readonly note?: ComponentChildren;
   readonly children?: ComponentChildren;
+}
+
+interface FoldProps {
+  readonly title: ComponentChildren;
+  readonly note: string;
+  readonly open?: boolean;
+  readonly children: ComponentChildren;
+}
+
+/** What is closed is not in the document: a closed text of a megabyte costs nothing. */
+export function Fold({ title, note, open = false, children }: FoldProps) {
+  const [isOpen, setOpen] = useState(open);
+  return (
+    <details class="fold" open={isOpen} onToggle={event => setOpen(event.currentTarget.open)}>
+      <summary>
+        <span class="fold-title">{title}</span> <small>{note}</small>
+      </summary>
+      {isOpen && <div class="fold-body">{children}</div>}
+    </details>
+  );
 }
 
 /** Text that scrolls. */

@@ -4,7 +4,7 @@ import { knownEntry, type RawEntry } from '../domain/run/ledger-entry.ts';
 import { withCheck } from '../domain/run/state.ts';
 import { readPart } from '../platform/files.ts';
 import type { IterationPaths, RunPaths } from '../store/paths.ts';
-import type { IterationDetail, Part } from './run-view.ts';
+import { BEFORE, type IterationDetail, type Part } from './run-view.ts';
 import { createTranscript, type Transcript } from './transcript.ts';
 
 const PROMPT = 100_000;
@@ -33,15 +33,18 @@ export function createDetailFold(
   const begin = (number: number) => {
     if (current?.number === number) return;
     end();
-    if (only === undefined || only === number)
-      current = { number, transcript: createTranscript(), checks: [], isWork: true };
+    if (only === undefined || only === number) current = newCurrent(number);
   };
   return {
     end,
     add(entry) {
       const known = knownEntry(entry);
       if (!known) return;
-      if (known.type === 'run-started') commands = known.checks;
+      if (known.type === 'run-started') {
+        commands = known.checks;
+        const before = detailOf(paths, [], newCurrent(BEFORE));
+        if (only === BEFORE || (only === undefined && before.diff)) done(before);
+      }
       if (known.type === 'iteration-started' || known.type === 'iteration-ended') begin(known.iteration);
       if (!current) return;
       if (known.type === 'agent-started') current.isWork = known.purpose === 'work';
@@ -57,6 +60,10 @@ interface Current {
   checks: readonly CheckResult[];
   /** Whether the agent works on the task, and does not write a commit message. */
   isWork: boolean;
+}
+
+function newCurrent(number: number): Current {
+  return { number, transcript: createTranscript(), checks: [], isWork: true };
 }
 
 function detailOf(paths: RunPaths, commands: readonly string[], current: Current): IterationDetail {

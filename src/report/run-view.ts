@@ -221,6 +221,9 @@ export interface CheckOutput {
 }
 
 /** What one iteration consists of, for whoever wants to see it all. */
+/** Stands for what there was before the first iteration: of its details only the diff, of what the user had changed. */
+export const BEFORE = 0;
+
 export interface IterationDetail {
   readonly number: number;
   readonly prompt: Part | null;

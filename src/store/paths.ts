@@ -30,6 +30,8 @@ export function projectPaths(root: string, env: Env = process.env) {
     worktrees,
     worktree: (name: string) => join(worktrees, name),
     worktreeOwner: (name: string) => join(worktrees, '.owners', `${name}.json`),
+    /** There while it is not ready for an agent. */
+    worktreeUnready: (name: string) => join(worktrees, '.owners', `${name}.unready`),
     /** The same as in a run's folder, for a session of the user's own. */
     contextAlerts: (session: string) => join(folder, 'context', `${fileName(session)}.json`),
     /** Seed 004's progress file, of the latest run. */

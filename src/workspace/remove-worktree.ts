@@ -49,7 +49,8 @@ async function remove(site: Site, force: boolean): Promise<Problem | undefined> 
     if (removed.code !== 0)
       return { where: path, what: `git does not remove it: ${complaint(removed.output, removed.code)}` };
   }
-  rmSync(project.worktreeOwner(name), { force: true });
+  for (const file of [project.worktreeOwner(name), project.worktreeUnready(name)])
+    rmSync(file, { force: true });
   if (!hasBranch) return undefined;
   // Not `-d`: that only looks at HEAD, and we have seen that all of it is on some branch.
   const deleted = await git.run(['branch', '--quiet', '-D', '--', branch]);
@@ -77,7 +78,8 @@ export async function discardWorktree({
       const removed = await git.run(['worktree', 'remove', '--force', '--force', '--', path]);
       if (removed.code !== 0) return { where: path, what: complaint(removed.output, removed.code) };
     }
-    rmSync(project.worktreeOwner(name), { force: true });
+    for (const file of [project.worktreeOwner(name), project.worktreeUnready(name)])
+      rmSync(file, { force: true });
     if (await branchExists(site)) await git.run(['branch', '--quiet', '-D', '--', branch]);
     return undefined;
   });

@@ -50,6 +50,10 @@ export interface Worktree {
   readonly branch: string;
   /** false: it was there and is continued. */
   readonly created: boolean;
+  /** It was created now, or what should have made it ready did not end well. */
+  readonly isUnready: boolean;
+  /** Whoever opens it again need not make it ready. */
+  madeReady(): void;
   /** The user's own work tree has changes that are not in this one. */
   readonly dirtyMain: boolean;
   /** What the user should know. */
@@ -99,6 +103,7 @@ async function open(site: Site, from: string): Promise<{ readonly created: boole
     const problem = created ? await add(site, from) : await whyNotOurs(site);
     if (problem) return problem;
     takeOver(project.worktreeOwner(name));
+    if (created) writeAtomic(project.worktreeUnready(name), '');
     return { created };
   } catch (error) {
     return { where: path, what: `the worktree cannot be created: ${errorWords(error)}` };
@@ -186,7 +191,10 @@ async function described(site: Site, created: boolean, from: string): Promise<Wo
     ...(dirtyMain ? [`What is not committed in ${root} is not in the worktree.`] : []),
     ...(await notesOn(site)),
   ];
-  return { name, root, path, cwd, branch, created, dirtyMain, notes, release };
+  const unready = project.worktreeUnready(name);
+  const madeReady = () => rmSync(unready, { force: true });
+  const isUnready = existsSync(unready);
+  return { name, root, path, cwd, branch, created, isUnready, madeReady, dirtyMain, notes, release };
 }
 
 /** Whether a worktree of this name is there. */

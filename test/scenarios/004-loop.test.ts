@@ -99,6 +99,20 @@ describe('done', () => {
     expect(agent.calls[1]?.input).toContain('called no tool and changed no file. Do the work first.');
   });
 
+  test('where nothing was done up to the last iteration, the end says so', async () => {
+    const project = repo();
+    const agent = await fakeAgent('claude', speaks(COMPLETE));
+    const args = ['x', '--check', 'true', '--max-iterations', '1'];
+    const { code, result: told } = await loop(project, agent.bin, ...args);
+    expect([code, told.stopReason, told.detail]).toEqual([
+      1,
+      'max_iterations',
+      '1 of 1 iterations used. The agent said that it was done, and had called no tool and changed no file.',
+    ]);
+    const explained = await ralph(['explain'], { cwd: project.dir });
+    expect(explained.stdout.replace(/\s+/g, ' ')).toContain('had called no tool and changed no file.');
+  });
+
   test('is also said with the tag of `ralph run`, unless its own has another text', async () => {
     const project = repo();
     const agent = await fakeAgent('claude', writes('a', '1', 'It is made. <response>Done</response>'));

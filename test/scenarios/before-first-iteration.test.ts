@@ -1,5 +1,5 @@
 /** A run that ends before its first iteration has done nothing: there is nothing to resume, and no reader says so. */
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { projectPaths } from '../../src/store/paths.ts';
 import { listRuns } from '../../src/store/run-file.ts';
@@ -37,6 +37,23 @@ test('a setup that fails leaves no run, and its reason is the first line that na
   expect(listRuns(projectPaths(project.dir))).toEqual([]);
   expect(existsSync(project.path('.ralph/runs')) ? readdirSync(project.path('.ralph/runs')) : []).toEqual([]);
   expect((await readers(project)).status).toContain('No runs here yet');
+});
+
+test('a setup that failed runs again in the worktree that it left', async () => {
+  const project = repo();
+  const agent = await fakeAgent('worker', async turn => {
+    await turn.write('made', `${agent.calls.length}`);
+    await turn.print(`${COMPLETE}\n`);
+    turn.exit();
+  });
+  const world = { cwd: project.dir, path: [agent.bin] };
+  const count = `${folder('count-').dir}/count`;
+  const setup = `echo x >> "${count}"; test "$(wc -l < "${count}")" -gt 1`;
+  const start = () => ralph(loop('--worktree', 'two', '--setup', setup), world);
+  expect([(await start()).code, (await start()).code]).toEqual([2, 0]);
+  expect(readFileSync(count, 'utf8')).toBe('x\nx\n');
+  // Then it is ready.
+  expect([(await start()).code, readFileSync(count, 'utf8')]).toEqual([0, 'x\nx\n']);
 });
 
 /** Resolves when the command, which then never ends by itself, has begun. */

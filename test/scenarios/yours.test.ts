@@ -59,6 +59,11 @@ test.each([
   expect(people).toContain('Changed before the run, and yours:');
   const report = (await ralph(['report', runId, '--format', 'md'], world)).stdout;
   expect(report).toContain('<summary>Changed before the run: 3 files changed');
+  const html = (await ralph(['report', runId, '--format', 'html'], world)).stdout;
+  const details = JSON.parse(/id="details">(.*?)<\/script>/s.exec(html)?.[1] ?? '{}');
+  expect(Object.keys(details)).toEqual(['0', '1', '2']);
+  expect(details[0].diff.text).toContain('+mine, by me');
+  expect(details[2].diff.text).not.toContain('mine, by me');
 
   // The command that is printed brings the user's version back.
   const restore = /`(git restore --source=\S+ -- both\.txt)`/.exec(said)?.[1] ?? '';

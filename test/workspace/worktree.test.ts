@@ -62,6 +62,8 @@ describe('a worktree', () => {
       cwd: path,
       branch: 'ralph/fix-1',
       created: true,
+      isUnready: true,
+      madeReady: expect.any(Function),
       dirtyMain: false,
       notes: [],
     });

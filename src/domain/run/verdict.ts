@@ -88,12 +88,18 @@ export function judge(run: Run, evidence: Evidence): Verdict {
   if (capped !== undefined) return { kind: 'stop', reason: 'review_cap', detail: capped };
   if (evidence.blocked !== undefined) return { kind: 'stop', reason: 'blocked', detail: evidence.blocked };
   const spent = spentLimit(run.limits, evidence);
-  const unfit = unfitForCommit(evidence.checks);
   if (spent) {
-    const detail = unfit === undefined ? spent.detail : `${spent.detail}; ${unfit}`;
+    const why = unfitForCommit(evidence.checks) ?? emptyClaim(run, evidence);
+    const detail = why === undefined ? spent.detail : `${spent.detail} ${why}.`;
     return { kind: 'stop', reason: spent.reason, detail };
   }
   return { kind: 'continue', feedback: feedbackOn(run, evidence) };
+}
+
+/** Else only the limit would be said, where everything is green. */
+function emptyClaim(run: Run, evidence: Evidence): string | undefined {
+  if (evidence.stories || claimFeedback(run, evidence)[0]?.kind !== 'no-work') return undefined;
+  return 'The agent said that it was done, and had called no tool and changed no file';
 }
 
 /** Without a check there is only what the agent says. */
