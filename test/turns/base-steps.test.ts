@@ -15,17 +15,18 @@ import { functionAgent, turnWorld, type WorldOptions } from './world.ts';
 describe('what counts as done', () => {
   test('is said by the agent in `run`, and proven by checks and reviews in the others', () => {
     const of = (command: 'run' | 'loop' | 'prd') => DONE_RULES[command](defaultSettings(command));
-    expect(of('run')).toMatchObject({
-      rule: { kind: 'response' },
-      success: 'promise_accepted',
-      minToolCalls: 0,
-    });
-    expect(of('loop')).toMatchObject({
-      rule: { kind: 'promise' },
-      success: 'all_checks_passed',
-      minToolCalls: 1,
-    });
-    expect(of('prd')).toMatchObject({ rule: { kind: 'promise' }, success: 'all_stories_approved' });
+    const rule = { kind: 'promise', text: 'COMPLETE', or: { kind: 'response', text: 'DONE' } };
+    expect(of('run')).toMatchObject({ rule, success: 'promise_accepted', minToolCalls: 0 });
+    expect(of('loop')).toMatchObject({ rule, success: 'all_checks_passed', minToolCalls: 1 });
+    expect(of('prd')).toMatchObject({ rule, success: 'all_stories_approved' });
+  });
+
+  test('is the one text that the user has chosen, where there is one', () => {
+    const own = { completionResponse: 'FERTIG', completionTag: 'READY' };
+    const of = (command: 'run' | 'loop' | 'prd') =>
+      DONE_RULES[command]({ ...defaultSettings(command), ...own });
+    expect(of('run').rule).toEqual({ kind: 'response', text: 'FERTIG' });
+    expect([of('loop').rule, of('prd').rule]).toEqual(Array(2).fill({ kind: 'promise', text: 'READY' }));
   });
 
   test('needs noticed faults only where that was asked for', () => {
