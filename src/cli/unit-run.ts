@@ -78,7 +78,9 @@ function readyFor(call: Call, unit: Unit, { root }: Place, { env }: RunWorld, sa
   const provider = ready.settings.sandbox.provider === 'none' ? sandbox : ready.settings.sandbox.provider;
   // What others will rest on is proven in a clean copy; that of a story is made when it lands.
   const settings: Settings =
-    unit.kind === 'story' ? laneSettings(ready.settings) : { ...commitsOnly(ready.settings), proof: 'clean' };
+    unit.kind === 'story'
+      ? laneSettings(ready.settings)
+      : { ...commitsOnly(ready.settings), proof: ready.settings.proof === 'sealed' ? 'sealed' : 'clean' };
   return { ...ready, flags: layer, settings: { ...settings, sandbox: { ...settings.sandbox, provider } } };
 }
 

@@ -38,14 +38,15 @@ export function loadSettings(
     {},
   );
   const given = over.reduce(mergeLayers, fromFiles);
-  const settings = withAllChecks(
-    mergeLayers({ ...defaultSettings(command, given) }, given) as unknown as Settings,
+  const settings = sealed(
+    withAllChecks(mergeLayers({ ...defaultSettings(command, given) }, given) as unknown as Settings),
   );
+  const problems = layers.flatMap(layer => layer.problems);
   return {
     fromFiles,
     settings,
     files: layers.filter(layer => layer.there).map(layer => layer.name),
-    problems: layers.flatMap(layer => layer.problems),
+    problems: problems.length > 0 ? problems : sealedProblems(settings),
   };
 }
 
@@ -54,6 +55,31 @@ function withAllChecks(settings: Settings): Settings {
   const { guardrails, checks } = settings;
   if (!Array.isArray(guardrails) || !Array.isArray(checks)) return settings;
   return { ...settings, checks: [...new Set([...guardrails.map(({ command }) => command), ...checks])] };
+}
+
+/** A sealed proof accepts nothing that a strict one would not. */
+function sealed(settings: Settings): Settings {
+  return settings.proof === 'sealed' ? { ...settings, strict: true } : settings;
+}
+
+/** What a sealed proof needs, all at once. */
+function sealedProblems({ proof, only, sandbox }: Settings): readonly Problem[] {
+  if (proof !== 'sealed') return [];
+  const where = '--proof sealed';
+  return [
+    ...(only.length > 0
+      ? []
+      : [{ where, what: 'needs the paths that may change', fix: "name them, such as --only 'src/**'" }]),
+    ...(sandbox.provider === 'none' || sandbox.provider === 'sbx'
+      ? [
+          {
+            where,
+            what: `needs a sandbox that can hide what the agent wrote${sandbox.provider === 'sbx' ? '; sbx cannot' : ''}`,
+            fix: 'add --sandbox; `ralph doctor` says which ones work here',
+          },
+        ]
+      : []),
+  ];
 }
 
 interface Layer extends SettingsLayer {

@@ -206,7 +206,7 @@ function weaknessOf(
     ],
     script: [
       believed,
-      `${script?.path} was changed so that the check passes, ${victim} is empty, and the run was done: --strict voids such a proof, --protect undoes it.`,
+      `${script?.path} was changed so that the check passes, ${victim} is empty, and the run was done: --strict voids such a proof, --protect undoes it, --only undoes every change elsewhere.`,
     ],
     waver: [
       isWorseThan(result, events),

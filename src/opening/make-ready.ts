@@ -1,8 +1,10 @@
 /** Makes the place of a run ready for its agent, and keeps what that may not change. */
 import { isProblem, type Problem } from '../domain/text/problem.ts';
+import { ACTIVE_FILE } from '../store/prd-paths.ts';
 import type { RunContext } from '../turns/context.ts';
 import { runCommand } from '../turns/run-command.ts';
 import { createProtection } from '../workspace/protect.ts';
+import { EVERYTHING } from '../workspace/protected-files.ts';
 import { isUnderGit } from '../workspace/repository.ts';
 import { type Included, includeFiles } from '../workspace/worktree-include.ts';
 import type { Workplace } from './job.ts';
@@ -11,10 +13,10 @@ import type { RunRequest } from './open-run.ts';
 /** `isFresh`: nothing has been done yet in the checkout that the project is. */
 export async function makeReady(
   context: RunContext,
-  { worktree, isMerged = false }: Workplace,
+  { worktree, isMerged = false, given }: Workplace,
   { isFresh = false, child }: Pick<RunRequest, 'isFresh' | 'child'>,
 ): Promise<RunContext | Problem> {
-  const { settings, cwd, env, paths, past } = context;
+  const { settings, env, paths } = context;
   if (worktree?.isUnready) {
     const named = await includeFiles({ cwd: worktree.root, env, keepIn: paths.state.kept });
     if (isProblem(named)) return named;
@@ -29,20 +31,30 @@ export async function makeReady(
   const unset = lane && (await runCommand(context, 'laneSetup'));
   if (unset) return unset;
   lane?.done();
-  const { prepared, time } = past();
-  const { protect: globs, protectNew } = settings;
-  const protection =
-    globs.length === 0
-      ? undefined
-      : await createProtection({
-          ...{ cwd, env, globs, newFiles: protectNew ? 'forbid' : 'allow' },
-          ...{ aside: paths.aside, keepIn: paths.state.kept },
-          // What the user did while it was paused is the new start.
-          ...(!time.isPaused && prepared?.kept !== undefined && { recall: prepared.kept }),
-        });
+  const protection = await protectionOf(context, given.ralphDir);
   if (isProblem(protection)) return protection;
-  const included = await includedIn(context, isMerged || settings.proof === 'clean');
+  const included = await includedIn(context, isMerged || settings.proof !== 'place');
   return isProblem(included) ? included : { ...context, protection, included };
+}
+
+/** With `only` everything else is protected, new files included. `list`: the folder of a story list, whose rules are its own. */
+async function protectionOf({ settings, cwd, env, paths, past }: RunContext, list: string | undefined) {
+  const { protect, only, protectNew } = settings;
+  const isOnly = only.length > 0;
+  if (!isOnly && protect.length === 0) return undefined;
+  if (isOnly && !isUnderGit(cwd)) {
+    const fix = '`git init` creates one';
+    return { where: '--only', what: 'what may not change is found through a git repository', fix };
+  }
+  const { prepared, time } = past();
+  const own = [ACTIVE_FILE, ...(list === undefined ? [] : [list])];
+  return createProtection({
+    ...{ cwd, env, globs: isOnly ? [EVERYTHING, ...protect] : protect },
+    ...{ allow: isOnly ? [...only, ...own] : [], newFiles: isOnly || protectNew ? 'forbid' : 'allow' },
+    ...{ aside: paths.aside, keepIn: paths.state.kept },
+    // What the user did while it was paused is the new start.
+    ...(!time.isPaused && prepared?.kept !== undefined && { recall: prepared.kept }),
+  });
 }
 
 /** What a clean checkout needs beside the files of git; undefined: there will be none. */

@@ -79,7 +79,7 @@ async function checkoutOf(
   { own, kind, worktree }: Leavings,
   tree: string,
 ): Promise<Checkout | Problem> {
-  if (kind === 'parallel' || settings.proof === 'clean' || settings.setup !== undefined) {
+  if (kind === 'parallel' || settings.proof !== 'place' || settings.setup !== undefined) {
     const recall = past.prepared?.included ?? null;
     const included = await includeFiles({ cwd: project.root, env, keepIn: paths.state.kept, recall });
     if (isProblem(included)) return included;

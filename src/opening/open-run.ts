@@ -287,6 +287,7 @@ function announce(
     cwd,
     ...defined({ sandbox: sandbox.words, forkOf: workplace.given.forkOf }),
     contained: sandbox.contained,
+    ...(settings.proof === 'sealed' && { sealed: settings.only }),
   };
   if (resumed) {
     const draft = { type: 'run-resumed', ...head, ...resumed.repairs, step: 'next', iteration: 0 } as const;

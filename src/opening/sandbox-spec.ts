@@ -66,6 +66,7 @@ export async function planSpec(input: SpecInput): Promise<PlannedSpec | Problem>
     spec: {
       cwd: realpathSync(cwd),
       writable: roots,
+      state: real(state),
       trusted,
       hidden: [...hidden.paths, ...ownState(env)],
       network: networkOf(input),

@@ -89,6 +89,7 @@ function withheld(env: SandboxWorld['env'], visible: Visible): readonly string[]
 function within(inside: OpenSandbox, visible: Visible, more = {}): Confinement {
   return {
     scratch: inside.scratch,
+    ...(inside.rooms !== undefined && { rooms: inside.rooms }),
     wrap: ({ env, ...command }) => inside.wrap({ ...command, env: { ...filterEnv(env, visible), ...more } }),
   };
 }

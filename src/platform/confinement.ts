@@ -9,6 +9,8 @@ export interface Command {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Folders that look empty to it, where the wall can do that. `cwd` is in none of them. */
   readonly hide?: readonly string[];
+  /** A folder in `rooms` that it may write instead of `scratch`; that one and the agent's own folders look empty to it. */
+  readonly room?: string;
 }
 
 /** The command as it is really started. */
@@ -38,6 +40,8 @@ export interface NotConfined {
 export interface Confinement {
   /** A folder that can be written from inside; undefined: whatever is asked of the command lands where it says. */
   readonly scratch?: string;
+  /** A folder that cannot be written from inside, for rooms; undefined: it has none. */
+  readonly rooms?: string;
   /** Must not throw. */
   wrap(command: Command): Promise<Confined | NotConfined>;
 }

@@ -2,7 +2,7 @@
  * A proof: checks in one place, with what they rest on looked after, behind a wall, in their time, with their output kept and redacted.
  * Whoever runs checks says where, and asks here: in the work tree as it is, in a copy of it, or in a clean checkout of a tree.
  */
-import { delimiter, join, sep } from 'node:path';
+import { delimiter, dirname, join, sep } from 'node:path';
 import type { Check, CheckResult } from '../domain/checks/check.ts';
 import { formatProblem, isProblem } from '../domain/text/problem.ts';
 import type { Env } from '../platform/git.ts';
@@ -14,7 +14,8 @@ import type { Protection } from '../workspace/protect.ts';
 import type { IntegrityWatch, WatchedCopy } from './integrity.ts';
 import { type CheckRound, runChecks } from './run-checks.ts';
 
-export interface Proving extends Omit<CheckRound, 'keep' | 'spell' | 'setup' | 'without' | 'clean' | 'hide'> {
+export interface Proving
+  extends Omit<CheckRound, 'keep' | 'spell' | 'setup' | 'without' | 'clean' | 'hide' | 'room'> {
   readonly watch: IntegrityWatch;
 }
 
@@ -54,9 +55,13 @@ export function prove(proving: Proving, where?: Copy | Checkout): Promise<readon
 
 async function inCheckout(proving: Proving, where: Checkout): Promise<readonly CheckResult[]> {
   const { own, tree, protection } = where;
-  const place = makeCleanPlace(proving.sandbox?.checks.scratch);
+  const { scratch, rooms } = proving.sandbox?.checks ?? {};
+  // What the agent wrote to is not shown to a clean proof: it gets a room beside that, where there are some.
+  const isApart = where.clean && rooms !== undefined;
+  const place = makeCleanPlace(isApart ? rooms : scratch);
   if (isProblem(place)) return [notMade(formatProblem(place))];
   const { folder, aside, strangers } = place;
+  const room = isApart ? dirname(folder) : undefined;
   try {
     const problem = await own.checkout(tree, folder);
     if (problem) return [notMade(formatProblem(problem))];
@@ -65,7 +70,7 @@ async function inCheckout(proving: Proving, where: Checkout): Promise<readonly C
     there?.restore();
     const copy = { from: own.top, to: folder, cwd: join(folder, own.prefix), protected: there, strangers };
     const hide = where.clean && hiddenFrom(folder, [own.top, proving.root]);
-    return await inCopy(proving, copy, { ...where, ...(hide && { hide }) });
+    return await inCopy(proving, copy, { ...where, room, ...(hide && { hide }) });
   } finally {
     place.remove();
   }
@@ -74,7 +79,7 @@ async function inCheckout(proving: Proving, where: Checkout): Promise<readonly C
 function inCopy(
   proving: Proving,
   copy: Copy,
-  { setup, clean, without, hide }: Pick<CheckRound, 'setup' | 'clean' | 'without' | 'hide'>,
+  { setup, clean, without, hide, room }: Pick<CheckRound, 'setup' | 'clean' | 'without' | 'hide' | 'room'>,
 ): Promise<readonly CheckResult[]> {
   const { from, to, cwd } = copy;
   const env = movedEnv(proving.env, from, to);
@@ -83,7 +88,7 @@ function inCopy(
   const keep = proving.watch.during(proving.iteration, { ...copy, inputs });
   const spell = (command: string) => command.split(from).join(to);
   const ready = { setup, ...(clean && { clean }), ...(without?.length && { without }) };
-  return runChecks({ ...proving, ...ready, cwd, env, spell, keep, hide });
+  return runChecks({ ...proving, ...ready, cwd, env, spell, keep, hide, room });
 }
 
 /** The work tree and the project around it: what passes only thanks to them is not proven. The inner one first: the outer one covers it. */

@@ -39,6 +39,8 @@ export interface CheckRound {
   readonly clean?: true;
   /** Folders that look empty to them, where there is a wall. */
   readonly hide?: readonly string[] | undefined;
+  /** A folder of their own, which they may write instead of the one that the agent wrote to. */
+  readonly room?: string | undefined;
   /** What is committed is checked: what of the work tree is not in it. */
   readonly without?: readonly string[] | undefined;
   /** Makes that checkout ready; where it fails, no check is run. Its index is behind those of the checks. */
@@ -195,7 +197,7 @@ async function runCheck(
 
 /** To its end, unless the run ends or its time is up before. */
 async function runToEnd(round: CheckRound, check: Check, index: number, fd: number) {
-  const { cwd, env, iteration, clean = false, hide, abort, timeLeft } = round;
+  const { cwd, env, iteration, clean = false, hide, room, abort, timeLeft } = round;
   const running = check.call
     ? startCall({ cwd, env, iteration, clean }, check, fd)
     : await startCommand(
@@ -204,6 +206,7 @@ async function runToEnd(round: CheckRound, check: Check, index: number, fd: numb
           cwd,
           env: { ...env, ...traceOf(round, index) },
           ...(hide && { hide }),
+          ...(room !== undefined && { room }),
         },
         check,
         fd,

@@ -80,6 +80,7 @@ async function open(
   const proxy = isFiltered ? await openDoor(box, deny) : undefined;
   return {
     scratch,
+    rooms: folder,
     wrap: async command => wrap(box, command),
     async close() {
       await removeAll(box);
@@ -106,10 +107,15 @@ function openDoor({ folder, spec, world }: Box, deny: (what: string) => void): P
   return startProxy({ socket: join(folder, 'net/door'), domains, deny, ...(parent && { parent }) });
 }
 
-function wrap(box: Box, { argv, cwd, env, hide }: Command): Confined {
+function wrap(box: Box, { argv, cwd, env, hide, room }: Command): Confined {
   const { engine, image, folder, label, spec, world } = box;
   const name = `${label}-${randomBytes(4).toString('hex')}`;
-  const given = { ...visible(env), ...spec.env, TMPDIR: join(folder, 'tmp'), HOME: env.HOME || homedir() };
+  const given = {
+    ...visible(env),
+    ...spec.env,
+    TMPDIR: room ?? join(folder, 'tmp'),
+    HOME: env.HOME || homedir(),
+  };
   const door =
     spec.network.mode === 'allowlist' ? ['node', `${folder}/net/inside.cjs`, `${folder}/net/door`] : [];
   const words = [
@@ -121,7 +127,7 @@ function wrap(box: Box, { argv, cwd, env, hide }: Command): Confined {
     ...userFlags(engine),
     ...limitFlags(spec),
     ...['--tmpfs', '/tmp:exec', '--tmpfs', `${given.HOME}:exec,mode=1777`],
-    ...mountFlags(box, hide),
+    ...mountFlags(box, room ? [...(hide ?? []), ...spec.state] : hide, room),
     ...Object.keys(given).flatMap(key => ['--env', key]), // by name: no value on a command line
     ...world.container.args,
     image,
@@ -177,7 +183,11 @@ function limitFlags({ limits: { memory, cpus, pids } }: SandboxSpec): readonly s
 }
 
 /** Everything at the path it has outside. */
-function mountFlags({ spec, folder }: Box, hide: Command['hide']): readonly string[] {
+function mountFlags(
+  { spec, folder }: Box,
+  hide: Command['hide'],
+  room = join(folder, 'tmp'),
+): readonly string[] {
   const { writable, readOnly, hidden: secret } = computeBinds(spec, hide);
   const hidden = secret.filter(path => writable.some(root => path.startsWith(`${root}/`)));
   // As in CSV: a path may hold commas and quotes.
@@ -185,7 +195,7 @@ function mountFlags({ spec, folder }: Box, hide: Command['hide']): readonly stri
   const bind = (source: string, path: string, mode: string) =>
     `type=bind,${quoted(`source=${source}`)},${quoted(`target=${path}`)}${mode}`;
   return [
-    ...[...writable, join(folder, 'tmp')].map(path => bind(path, path, '')),
+    ...[...writable, room].map(path => bind(path, path, '')),
     ...[...readOnly, join(folder, 'net')].map(path => bind(path, path, ',readonly')),
     ...hidden.map(path =>
       statSync(path).isDirectory()

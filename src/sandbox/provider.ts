@@ -15,6 +15,8 @@ export interface SandboxSpec {
   readonly cwd: string;
   /** What may be written: the work tree, the repository's own folder, the agent's state. */
   readonly writable: readonly string[];
+  /** Those of them that are the agent's own: no part of the work. */
+  readonly state: readonly string[];
   /** What may not, though it lies in what may: where it is there when a command starts. */
   readonly trusted: readonly string[];
   /** What may not even be read. Each of them exists. */

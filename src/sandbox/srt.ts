@@ -30,6 +30,7 @@ async function probe(world: ProbeWorld): Promise<Probe> {
   const spec: SandboxSpec = {
     cwd: tmpdir(),
     writable: [],
+    state: [],
     trusted: [],
     hidden: [],
     network: empty,
@@ -81,7 +82,7 @@ async function open(
     await close();
     return { where: 'sandbox srt', what: opened.error, fix: fixOf(opened.error) };
   }
-  return { scratch, close, wrap: command => wrap(helper, spec, scratch, command) };
+  return { scratch, rooms: folder, close, wrap: command => wrap(helper, spec, scratch, command) };
 }
 
 /** `hide`: folders that look empty, whatever else is said of them. */
@@ -124,13 +125,15 @@ async function wrap(
   helper: Helper,
   spec: SandboxSpec,
   scratch: string,
-  { argv, cwd, env, hide }: Command,
+  { argv, cwd, env, hide = [], room }: Command,
 ): Promise<Confined | NotConfined> {
   const id = randomBytes(16).toString('base64url');
   const inside = `RALPH_INSIDE=${id}`;
-  const more = Object.entries({ ...spec.env, TMPDIR: scratch }).map(([name, value]) => `${name}=${value}`);
+  const more = Object.entries({ ...spec.env, TMPDIR: room ?? scratch }).map(
+    ([name, value]) => `${name}=${value}`,
+  );
   const command = joinWords(['exec', 'env', inside, ...more, ...argv]);
-  const files = filesOf(spec, scratch, hide);
+  const files = room ? filesOf(spec, room, [...hide, scratch, ...spec.state]) : filesOf(spec, scratch, hide);
   const answer = await helper.ask({ do: 'wrap', id, command, files } satisfies Question);
   if ('error' in answer) return { code: `the sandbox has ended: ${answer.error}` };
   return { argv: answer.ok as [string, ...string[]], cwd, env, inside };

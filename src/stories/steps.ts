@@ -10,6 +10,7 @@ import { buildStoryPrompt } from '../domain/stories/prompt.ts';
 import { buildStoryReport } from '../domain/stories/report.ts';
 import type { ReviewEvidence } from '../domain/stories/review.ts';
 import type { StoryList } from '../domain/stories/story.ts';
+import { pick } from '../domain/text/fields.ts';
 import { isProblem } from '../domain/text/problem.ts';
 import { type Steps, warn } from '../engine/steps.ts';
 import { ACTIVE_FILE, type PrdPaths } from '../store/prd-paths.ts';
@@ -125,7 +126,7 @@ function createPrompts(parts: StoryContext, { keeper, guard, facts, checks }: Ke
       const review = mode === 'review' && story ? { review: await facts.of(story.id) } : {};
       const commands = checks.told(commandsOf(keeper.list(), story, settings.checks));
       const decided = decisionsOf(parts, story?.id);
-      const told = { feedback, commands, decided, protect: settings.protect, ...review };
+      const told = { feedback, commands, decided, ...pick(settings, 'protect', 'only'), ...review };
       return buildStoryPrompt({ ...terms, template, iteration, assignment, ...told });
     },
   };

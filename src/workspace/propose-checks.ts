@@ -65,10 +65,19 @@ const TEST_FOLDERS = ['__tests__', 'e2e', 'spec', 'specs', 'src/__tests__', 'src
 
 /** Globs of its test folders; none outside of a repository, where nothing can be protected. */
 export function proposeProtect(root: string): readonly string[] {
+  return foldersIn(root, TEST_FOLDERS);
+}
+
+/** What a run may change where its task says nothing of tests, for `only`: the folders of sources that are there. */
+export function proposeOnly(root: string): readonly string[] {
+  return foldersIn(root, ['src', 'lib', 'app', 'pkg', 'cmd', 'internal']);
+}
+
+function foldersIn(root: string, names: readonly string[]): readonly string[] {
   if (!isUnderGit(root)) return [];
-  return TEST_FOLDERS.filter(name =>
-    statSync(join(root, name), { throwIfNoEntry: false })?.isDirectory(),
-  ).map(name => `${name}/**`);
+  return names
+    .filter(name => statSync(join(root, name), { throwIfNoEntry: false })?.isDirectory())
+    .map(name => `${name}/**`);
 }
 
 /** By lock file: the first of each language. */

@@ -22,6 +22,8 @@ export interface ProtectionOptions extends Place {
   readonly newFiles: 'allow' | 'forbid';
   /** Files and folders that are not protected, from the top of the work tree, without a slash at the end. */
   readonly except?: readonly string[];
+  /** Globs of what may change although `**` is protected, new files included. */
+  readonly allow?: readonly string[];
   /** Where things go that are in the way; nothing is deleted. */
   readonly aside: string;
   /** Where the files are kept, so that a resumed run finds them again. */
@@ -40,12 +42,14 @@ export interface RestoreListener {
 }
 
 export async function createProtection(options: ProtectionOptions) {
-  const wrong = options.globs.flatMap(glob => wrongGlob(glob) ?? [])[0];
+  const { allow = [] } = options;
+  const wrong = [...options.globs, ...allow].flatMap(glob => wrongGlob(glob) ?? [])[0];
   if (wrong) return wrong;
   const own = await openOwnGit(options);
   if ('what' in own) return own;
   const { top, prefix, git, objects } = own;
-  const repository = { top, prefix, git, objects, ignoresCase: existsSync(join(top, '.GIT')) };
+  const ignoresCase = existsSync(join(top, '.GIT'));
+  const repository = { top, prefix, git, objects, ignoresCase, allow };
   const first = await filesAtStart(repository, options);
   if ('what' in first) return first;
   let start = first;

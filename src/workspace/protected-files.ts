@@ -23,6 +23,8 @@ import { blockedAt } from './set-aside.ts';
 export interface WorkTree extends Pick<OwnGit, 'top' | 'prefix' | 'git' | 'objects'> {
   /** `Test` and `test` are the same folder here: asked of the disk, since settings can be changed. */
   readonly ignoresCase: boolean;
+  /** Globs of what may change although `**` is protected. */
+  readonly allow: readonly string[];
 }
 
 export interface FilesAtStart {
@@ -237,11 +239,34 @@ async function matching(
   globs: readonly string[],
   which: readonly string[] = VISIBLE,
 ): Promise<readonly string[] | Problem> {
-  const magic = repository.ignoresCase ? ':(glob,icase)' : ':(glob)';
-  const specs = globs.map(glob => `${magic}${glob}`);
+  const { allow } = repository;
+  const all = allow.length > 0 && globs.includes(EVERYTHING) ? await allBut(repository, allow, which) : [];
+  if ('what' in all) return all;
+  const others = allow.length > 0 ? globs.filter(glob => glob !== EVERYTHING) : globs;
+  if (others.length === 0) return all;
+  const specs = others.map(glob => `${magicOf(repository)}${glob}`);
   const { code, records, errors } = await listed(repository, specs, which);
   if (code !== 0) return { where: `protect ${globs.join(' ')}`, what: complaint(errors, code) };
-  return [...new Set(records)].filter(path => !isRalphs(path));
+  return [...new Set([...all, ...records])].filter(path => !isRalphs(path));
+}
+
+/** What stands for every file, with `allow` for the exceptions. */
+export const EVERYTHING = '**';
+
+/** From the top of the work tree, not from where the agent works: what is above may not change either. */
+async function allBut(
+  repository: WorkTree,
+  allow: readonly string[],
+  which: readonly string[],
+): Promise<readonly string[] | Problem> {
+  const but = allow.map(glob => `${magicOf(repository).replace('(', '(exclude,')}${glob}`);
+  const { code, records, errors } = await listed(repository, [':/', ...but], which);
+  if (code !== 0) return { where: `only ${allow.join(' ')}`, what: complaint(errors, code) };
+  return records.filter(path => !isRalphs(path));
+}
+
+function magicOf({ ignoresCase }: WorkTree): string {
+  return ignoresCase ? ':(glob,icase)' : ':(glob)';
 }
 
 function listed({ git }: WorkTree, specs: readonly string[], which: readonly string[]) {

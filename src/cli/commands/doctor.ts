@@ -270,7 +270,9 @@ function sandboxFindings({ cwd, env }: World, settings: SandboxSettings): Promis
     PROVIDERS.map(async (provider): Promise<Finding> => {
       const topic = `sandbox ${provider.name}`;
       const found = await provider.probe({ cwd, env, container });
-      if (found.ok) return { topic, level: 'ok', what: `works (${found.what}): --sandbox=${provider.name}` };
+      const sealed = provider.name === 'sbx' ? '' : ', also for --proof sealed';
+      if (found.ok)
+        return { topic, level: 'ok', what: `works (${found.what}): --sandbox=${provider.name}${sealed}` };
       return { topic, level: 'fact', what: `does not work here: ${found.why}`, fix: found.fix };
     }),
   );

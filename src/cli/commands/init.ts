@@ -17,7 +17,7 @@ import { type ProjectPaths, projectPaths } from '../../store/paths.ts';
 import { isExecutable } from '../../turns/choose-agent.ts';
 import { DONE_RULES } from '../../turns/goal.ts';
 import { missingCommands } from '../../turns/missing-commands.ts';
-import { proposeChecks, proposeProtect, proposeSetup } from '../../workspace/propose-checks.ts';
+import { proposeChecks, proposeOnly, proposeProtect, proposeSetup } from '../../workspace/propose-checks.ts';
 import { type Call, type CliCommand, refuse } from '../command.ts';
 import type { Output } from '../output.ts';
 
@@ -104,6 +104,9 @@ async function proposedSettings(project: ProjectPaths, place: Place, output: Out
       `Protected: ${protect.join(', ')}: the agent may add tests, and not change those that are there.\n`,
     );
   if (setup !== undefined) output.answer(`Setup of a fresh checkout: ${setup}\n`);
+  const only = proposeOnly(place.root).map(glob => `--only '${glob}'`);
+  if (only.length > 0)
+    output.answer(`For the highest level of proof: ${only.join(' ')} --proof sealed --sandbox\n`);
   return {
     maximumIterations: 10,
     completionResponse: 'DONE',

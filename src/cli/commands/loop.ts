@@ -132,6 +132,7 @@ function firstPrompt(settings: Settings, task: string): string {
     iteration: 1,
     maxIterations: settings.maximumIterations,
     protect: settings.protect,
+    only: settings.only,
     diff: '',
     feedback: [],
     progress: '',

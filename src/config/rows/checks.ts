@@ -80,11 +80,18 @@ export const CHECKS = [
     help: 'New files under a protected path count as changes too; they are moved aside.',
   },
   {
+    key: 'only',
+    kind: list(text()),
+    default: [],
+    flag: both('--only <glob>…'),
+    help: 'The paths that the run may change, such as src/**; everything else is protected, and new files there are moved aside.',
+  },
+  {
     key: 'proof',
-    kind: choice(['place', 'clean']),
+    kind: choice(['place', 'clean', 'sealed']),
     default: 'place',
-    flag: both('--proof <place|clean>'),
-    help: 'clean: before a run is done, every check passes once more in a clean checkout of what is handed over.',
+    flag: both('--proof <place|clean|sealed>'),
+    help: 'clean: before a run is done, every check passes once more in a clean checkout of what is handed over. sealed: that with --only and --strict, in a sandbox: it holds against an agent that looks for a way.',
   },
   {
     key: 'setup',

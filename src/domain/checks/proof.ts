@@ -7,8 +7,11 @@ import { isGreen } from './check.ts';
 
 /** What was proven and how: part of every result, shown by every reader in one line. */
 
-/** `claimed`: nothing was checked. `place`: checked in the work tree. `clean`: checked once more in a clean checkout. */
-export type ProofLevel = 'claimed' | 'place' | 'clean';
+/**
+ * `claimed`: nothing was checked. `place`: checked in the work tree. `clean`: checked once more in a clean checkout. `sealed`: in one in which
+ * only what the run may change can differ from the start, in a sandbox that shows nothing else the agent wrote.
+ */
+export type ProofLevel = 'claimed' | 'place' | 'clean' | 'sealed';
 
 /** What keeps processes from outliving their turn or check; `none`: only a mark in their environment. */
 export type Contained = 'sandbox' | 'pid' | 'cgroup' | 'none';
@@ -35,12 +38,12 @@ export const UNPROVEN: Proof = {
 
 /** Of a run so far: what its last iteration that was judged shows; of one that had nothing to do, what it looked at first. */
 export function proofOfRun({ head, last, open, board, baseline, scm = [] }: RunState): Proof {
-  if (board) return proofOfBoard(board, containedIn(head));
+  if (board) return proofOfBoard(board, head);
   const judgedLast = open?.judged ? open : last;
   const before = judgedLast || !isGreen(baseline) ? [] : baseline;
   const { checks = before, clean = [], judged } = judgedLast ?? {};
   return {
-    level: checks.length === 0 ? 'claimed' : clean.length > 0 && isGreen(clean) ? 'clean' : 'place',
+    level: checks.length === 0 ? 'claimed' : clean.length > 0 && isGreen(clean) ? cleanLevel(head) : 'place',
     contained: containedIn(head),
     commit: scm.find(({ task }) => task.trim() === 'commit')?.commit ?? null,
     tree: checks.length === 0 ? null : (judged?.snapshot ?? null),
@@ -48,17 +51,22 @@ export function proofOfRun({ head, last, open, board, baseline, scm = [] }: RunS
   };
 }
 
+function cleanLevel(head: RunState['head']): ProofLevel {
+  return head?.sealed && containedIn(head) === 'sandbox' ? 'sealed' : 'clean';
+}
+
 function containedIn(head: RunState['head']): Contained {
   return head?.contained ?? (head?.sandbox === undefined ? 'none' : 'sandbox');
 }
 
 /** Of a parallel run: what has landed was checked clean, each time, as it landed. */
-function proofOfBoard({ landed, green }: Board, contained: Contained): Proof {
+function proofOfBoard({ landed, green }: Board, head: RunState['head']): Proof {
+  const contained = containedIn(head);
   const last = landed.at(-1);
   if (!last) return { ...UNPROVEN, contained };
   const isChecked = landed.every(({ commit }) => (green[commit] ?? 0) > 0);
   return {
-    level: isChecked ? 'clean' : 'claimed',
+    level: isChecked ? cleanLevel(head) : 'claimed',
     contained,
     commit: last.commit,
     tree: isChecked ? last.tree : null,
@@ -98,6 +106,7 @@ const LEVELS: Readonly<Record<ProofLevel, (which: string, folder: string) => str
   claimed: () => 'nothing was checked; there is only what agents say',
   place: (which, folder) => `${which} passed in ${folder}; not tried in a clean checkout`,
   clean: which => `${which} passed in a clean checkout`,
+  sealed: which => `${which} passed in a sealed checkout`,
 };
 
 const CONTAINED: Readonly<Record<Contained, string>> = {

@@ -65,6 +65,8 @@ const HEAD = {
   forkOf: maybe(forkOf),
   /** What ends the processes of a turn or a check with it; absent: recorded before this was. */
   contained: maybe(word<Contained>()),
+  /** Its proof is sealed: globs of what may change; absent: it is not. */
+  sealed: maybe(texts),
 };
 
 /** What a run is, as recorded at its start and whenever it is resumed. */

@@ -22,6 +22,8 @@ export interface LoopPrompt {
   readonly progress: string;
   /** Globs of what the agent may not change. */
   readonly protect?: readonly string[];
+  /** Globs of what it may change; none: whatever is not protected. */
+  readonly only?: readonly string[];
 }
 
 export interface PromptCheck {
@@ -41,7 +43,15 @@ export function buildLoopPrompt(prompt: LoopPrompt): string {
   return `${parts.filter(part => part !== '').join('\n\n')}\n`;
 }
 
-function rules({ checks, rule, isPlain, iteration, maxIterations, protect = [] }: LoopPrompt): string {
+function rules({
+  checks,
+  rule,
+  isPlain,
+  iteration,
+  maxIterations,
+  protect = [],
+  only = [],
+}: LoopPrompt): string {
   const before = {
     gates: ' (failed before you began)',
     excused: ' (failed before you began; it need not pass)',
@@ -50,7 +60,7 @@ function rules({ checks, rule, isPlain, iteration, maxIterations, protect = [] }
     '## Rules',
     'These checks run after your turn, and all must pass:',
     ...checks.map(({ command, redBefore }) => `- \`${command}\`${redBefore ? before[redBefore] : ''}`),
-    ...(protect.length > 0 ? [protectedWords(protect)] : []),
+    ...protectedWords(protect, only),
     `When the whole task is complete, say exactly ${markerWords(rule, isPlain)}, and never before.`,
     isPlain
       ? 'If you cannot continue, say why, in a tag named blocked.'

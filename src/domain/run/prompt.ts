@@ -10,6 +10,8 @@ export interface RunPrompt {
   readonly countIterations: boolean;
   /** Globs of what the agent may not change. */
   readonly protect?: readonly string[];
+  /** Globs of what it may change; none: whatever is not protected. */
+  readonly only?: readonly string[];
 }
 
 /** The prompt of one iteration of `ralph run`: the user's words, what failed, and the count if it is asked for. */
@@ -20,17 +22,30 @@ export function buildRunPrompt({
   maxIterations,
   countIterations,
   protect = [],
+  only = [],
 }: RunPrompt): string {
   const told = addFeedback(base, feedback);
-  const prompt = protect.length === 0 ? told : `${told.trimEnd()}\n\n${protectedWords(protect)}\n`;
+  const rules = protectedWords(protect, only);
+  const prompt = rules.length === 0 ? told : `${told.trimEnd()}\n\n${rules.join('\n')}\n`;
   if (!countIterations) return prompt;
   return `Iteration ${iteration} of ${maxIterations}, ${maxIterations - iteration} remaining.\n\n${prompt}`;
 }
 
 /** Said before anything is undone, so that no turn is spent on finding it out. */
-export function protectedWords(globs: readonly string[]): string {
-  const files = globs.map(glob => `\`${glob}\``).join(', ');
-  return `Protected files: ${files}. What you change in those that are there is undone before the checks run.`;
+export function protectedWords(globs: readonly string[], only: readonly string[] = []): readonly string[] {
+  const named = (some: readonly string[]) => some.map(glob => `\`${glob}\``).join(', ');
+  return [
+    ...(only.length > 0
+      ? [
+          `Change only: ${named(only)}. Every other change is undone before the checks run, and new files elsewhere are moved away.`,
+        ]
+      : []),
+    ...(globs.length > 0
+      ? [
+          `Protected files: ${named(globs)}. What you change in those that are there is undone before the checks run.`,
+        ]
+      : []),
+  ];
 }
 
 /** Hints from the user come last, where the agent gives them most weight. */

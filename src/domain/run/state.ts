@@ -526,7 +526,7 @@ const JUDGED = [
 
 function headOf(event: RunHead): RunHead {
   const names = ['runId', 'command', 'agent', 'model', 'maxIterations', 'checks', 'cwd'] as const;
-  return pick(event, ...names, 'title', 'sandbox', 'forkOf', 'contained');
+  return pick(event, ...names, 'title', 'sandbox', 'forkOf', 'contained', 'sealed');
 }
 
 /** By the steady clock where it was recorded: the time of day may have been set between two events. */

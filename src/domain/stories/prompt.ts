@@ -28,6 +28,8 @@ export interface StoryPrompt {
   readonly review?: ReviewFacts;
   /** Globs of what the agent may not change. */
   readonly protect?: readonly string[];
+  /** Globs of what it may change; none: whatever is not protected. */
+  readonly only?: readonly string[];
   /** What the user has decided for this story. */
   readonly decided?: readonly DecidedQuestion[];
 }
@@ -73,7 +75,17 @@ function filledIn({ template, iteration, maxIterations, ralphDir, assignment, po
 }
 
 function thisIteration(prompt: StoryPrompt): string {
-  const { iteration, maxIterations, assignment, policy, rule, isPlain, commands = [], protect = [] } = prompt;
+  const {
+    iteration,
+    maxIterations,
+    assignment,
+    policy,
+    rule,
+    isPlain,
+    commands = [],
+    protect = [],
+    only = [],
+  } = prompt;
   const { mode, story } = assignment;
   return [
     '## This iteration',
@@ -83,7 +95,7 @@ function thisIteration(prompt: StoryPrompt): string {
       ? `- Story: ${story.id} (${withoutVerdicts(story.title)})`
       : '- Story: none; all are done, and what stands below is still wrong',
     ...(mode === 'review' ? reviewLines(story, policy) : commandLines(commands)),
-    ...(mode === 'review' || protect.length === 0 ? [] : [`- ${protectedWords(protect)}`]),
+    ...(mode === 'review' ? [] : protectedWords(protect, only).map(rule => `- ${rule}`)),
     ...(mode === 'merge-fix' && story ? [mergeLine(story)] : []),
     ...(mode === 'review' || !story ? [] : [askLine(isPlain)]),
     ...(policy.skipReview ? [skipLine(markerWords(rule, isPlain))] : []),

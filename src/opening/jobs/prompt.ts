@@ -69,5 +69,6 @@ export function promptOf(
     maxIterations: settings.maximumIterations,
     countIterations: settings.includeIterationCountInPrompt,
     protect: settings.protect,
+    only: settings.only,
   });
 }

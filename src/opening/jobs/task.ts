@@ -133,6 +133,7 @@ function taskSteps(context: RunContext, here: TaskHere): Steps {
         isPlain: speaksPlainly(context.roster, settings),
         maxIterations: settings.maximumIterations,
         protect: settings.protect,
+        only: settings.only,
         diff: createRedactor(env)(diff.text),
       });
     },

@@ -100,7 +100,7 @@ const predicate = object({
   proof: need(
     object({
       level: need(
-        choice(['claimed', 'place', 'clean']),
+        choice(['claimed', 'place', 'clean', 'sealed']),
         'claimed: nothing was checked. place: in the work tree. clean: once more in a clean checkout.',
       ),
       contained: need(

@@ -84,7 +84,7 @@ function protectedFiles(paths: RunPaths, name: string): Predicate['protected'] |
 /** What decides when a run is done. */
 const MATTERS = [
   ...['checks', 'guardrails', 'checkTimeout', 'guardrailTimeout', 'checkRetries', 'baselineUngated'],
-  ...['protect', 'protectNew', 'proof', 'setup', 'setupTimeout', 'strict', 'containment'],
+  ...['protect', 'protectNew', 'only', 'proof', 'setup', 'setupTimeout', 'strict', 'containment'],
   ...['mutate', 'mutateMax', 'mutateTime', 'mutateMin'],
   ...['skipReview', 'reviewCap', 'atCap', 'maximumIterations'],
 ];

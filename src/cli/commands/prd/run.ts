@@ -75,6 +75,7 @@ function firstPrompt(settings: Settings, list: StoryList, paths: PrdPaths): stri
     commands: commandsOf(list, assignment.story, settings.checks).map(command => ({ command })),
     policy,
     protect: settings.protect,
+    only: settings.only,
     rule: DONE_RULES.prd(settings).rule,
     feedback: [],
   });
