@@ -56,6 +56,7 @@ const ELSEWHERE: readonly (readonly [pattern: RegExp, why: string])[] = [
   [/--parallel|--best-of/, 'needs several agents: test/scenarios/parallel.test.ts, parallel-tasks.test.ts'],
   [/^ralph (answer|tell|pause|cancel) /, 'needs a run that is running: test/scenarios/steering.test.ts'],
   [/^ralph resume\b/, 'needs a run that was cut off: test/scenarios/resume.test.ts'],
+  [/^ralph (land|discard)\b/, 'needs a run that left something: test/scenarios/land.test.ts'],
   [/--agent codex\b/, 'has a stream of its own: test/hosts/codex.test.ts'],
   [/--sandbox( |=|$)/, 'needs a sandbox: test/scenarios/sandbox.test.ts'],
   [

@@ -43,6 +43,7 @@ test('versions are compared with the tested ones, number by number', async () =>
     copilot: 'echo "cannot find its parts" >&2; exit 1',
   });
   expect({ code, ok }).toEqual({ code: 0, ok: true });
+  expect(of('node')[0]?.what).toMatch(/ \(20\.11 or later is needed\)$/);
   expect([of('claude'), of('codex'), of('gemini'), of('qwen'), of('copilot'), of('amp')].flat()).toEqual([
     { topic: 'claude', level: 'ok', what: `${TESTED.claude}, as tested` },
     {

@@ -111,6 +111,9 @@ test('`init --yes` takes an installed agent and the guardrails that the project 
   });
   expect(stdout).toContain('Protected: test/**');
   expect(stdout).toContain('Setup of a fresh checkout: pnpm install --frozen-lockfile');
+  // The folder can be added as it is: what runs leave in it stays out.
+  const status = project.git('status', '--porcelain', '--untracked-files=all', '.ralph');
+  expect(status).toBe('?? .ralph/.gitignore\n?? .ralph/settings.json\n');
   const again = await ralph(['init', '--yes'], world);
   expect([again.code, again.stderr]).toEqual([2, expect.stringContaining('it is there already')]);
 });

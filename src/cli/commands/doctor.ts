@@ -1,4 +1,5 @@
 /** `ralph doctor`: which agents, git and sandboxes can be used here, and how to fix what cannot. Changes nothing. */
+
 import { accessSync, constants, existsSync, realpathSync, statSync } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
 import type { AgentAdapter } from '../../agents/agent.ts';
@@ -12,6 +13,7 @@ import { containerOf } from '../../opening/sandbox-spec.ts';
 import { capture } from '../../platform/capture.ts';
 import { findContainment } from '../../platform/containment.ts';
 import { errorLine, errorWords } from '../../platform/error-words.ts';
+import { OLDEST_NODE, tooOldNode } from '../../platform/node-version.ts';
 import { rootAbove } from '../../platform/package.ts';
 import { placeOf } from '../../plugins/install.ts';
 import { counted } from '../../report/numbers.ts';
@@ -70,12 +72,10 @@ export async function examine(world: World): Promise<readonly Finding[]> {
   ];
 }
 
-const OLDEST_NODE = '20.0.0';
-
 function nodeFinding(): Finding {
   const { node } = process.versions;
-  const what = `${node} (${OLDEST_NODE.split('.')[0]} or later is needed)`;
-  return { topic: 'node', level: compareVersions(node, OLDEST_NODE) < 0 ? 'problem' : 'ok', what };
+  const what = `${node} (${OLDEST_NODE} or later is needed)`;
+  return { topic: 'node', level: tooOldNode() ? 'problem' : 'ok', what };
 }
 
 function settingsFindings(files: readonly string[], problems: readonly Problem[]): readonly Finding[] {

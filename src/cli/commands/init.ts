@@ -13,6 +13,7 @@ import { ensureFolder, writeAtomic } from '../../platform/files.ts';
 import { joinWords, shellCommand } from '../../platform/shell.ts';
 import { duration } from '../../report/numbers.ts';
 import { chooseProvider } from '../../sandbox/choose.ts';
+import { keepOutOfGit } from '../../store/mirror.ts';
 import { type ProjectPaths, projectPaths } from '../../store/paths.ts';
 import { isExecutable } from '../../turns/choose-agent.ts';
 import { DONE_RULES } from '../../turns/goal.ts';
@@ -39,6 +40,7 @@ export const init: CliCommand = {
     const write = async (first: FirstSettings) => {
       const { failing: _, ...settings } = first;
       ensureFolder(project.folder);
+      keepOutOfGit(project); // so that the folder can be added as it is
       writeAtomic(project.settings, `${JSON.stringify(settings, null, 2)}\n`, 0o644);
       const file = options.cwd === undefined ? relative(cwd, project.settings) : project.settings;
       for (const words of await sandbox) output.answer(`${words}\n`);
