@@ -31,13 +31,13 @@ export async function untilStopped<Result>(act: (stopping: AbortSignal) => Promi
 
 const LOOK_EVERY = 1_000;
 
-/** Shows it again whenever it changes: on a terminal in its place, elsewhere below each other; of more lines than fit, the last ones. */
-export function watch(output: Output, look: () => Promise<string>): Promise<0> {
+/** Shows it again whenever it changes: on a terminal in its place, elsewhere below each other; of more lines than fit, the last ones. `room`: how many do. */
+export function watch(output: Output, look: (room: number) => Promise<string>): Promise<0> {
   const inPlace = output.humanIsTTY && !output.json;
   let shown = '';
   return untilStopped<0>(async stopping => {
     while (!stopping.aborted) {
-      const next = await look();
+      const next = await look(room());
       if (next !== shown) output.answer(inPlace ? erased(shown) + fitting(next) : next);
       shown = inPlace ? fitting(next) : next;
       await pause(LOOK_EVERY, stopping);
@@ -52,7 +52,11 @@ function erased(shown: string): string {
 }
 
 function fitting(text: string): string {
-  const room = (process.stdout.rows || 24) - 1;
   const lines = text.trimEnd().split('\n');
-  return `${lines.slice(-room).join('\n')}\n`;
+  return `${lines.slice(-room()).join('\n')}\n`;
+}
+
+/** Lines of the terminal; of another place as many as one shows that does not say. */
+function room(): number {
+  return (process.stdout.rows || 24) - 1;
 }

@@ -107,7 +107,7 @@ async function candidates(
          left join used on used.account = u.account
          left join busy on busy.owner = u.owner
          left join money on money.budget = u.budget
-         where u.state = 'ready' and u.needs <@ $1 and u.min_version <= $2 and ($4::text[] is null or u.repo_url = any($4))
+         where u.state = 'ready' and coalesce(u.ready_at, 'epoch') <= now() and u.needs <@ $1 and u.min_version <= $2 and ($4::text[] is null or u.repo_url = any($4))
            and (u.kind = 'prd' or ((a.limited_until is null or a.limited_until <= now()) and (a.slots is null or a.slots > coalesce(used.units, 0))))
            and coalesce(money.is_there, true))
      select id, needs, priority, repo_url as "repoUrl", min_version as "minVersion", account, left_over::int as left, kind from fit

@@ -1,18 +1,25 @@
 /** What units are told: by whom, and whether their worker has heard it. */
-import type { Message } from '../store/inbox.ts';
+import { type Message, messageId } from '../store/inbox.ts';
+import type { LedgerLine } from '../store/journal.ts';
 import type { Sent } from '../store/send.ts';
 import type { Database, Querying } from './database.ts';
 import { OVER, type Unit } from './unit.ts';
+import { cancelUnits } from './units.ts';
 
 export interface Told {
   readonly id: string;
   readonly unit: string;
   readonly body: Message;
+  /** Milliseconds since 1970. */
+  readonly at: number;
 }
 
 export interface Standing {
   /** The fences of units as they are now. */
   readonly fences: ReadonlyMap<string, number>;
+  /** Of those that were cancelled, and how. */
+  readonly cancels: ReadonlyMap<string, 'now' | 'gently'>;
+  /** Those whose effect is not on record yet, the oldest first. */
   readonly commands: readonly Told[];
   readonly isDraining: boolean;
   /** The schema was changed meanwhile so that a Ralph of this version cannot work with it. */
@@ -32,7 +39,7 @@ export async function standingOf(
   { worker, version }: { readonly worker: string; readonly version: number },
   units: readonly string[],
 ): Promise<Standing> {
-  const { rows } = await database.query<Omit<Standing, 'fences'> & { fences: Record<string, number> }>(
+  const { rows } = await database.query<Row>(
     `select coalesce((select draining from ralph.worker where id = $1), false) as "isDraining",
        (select max(min_version) from ralph.migration) > $2 as "isOutdated",
        exists (select from ralph.unit where ${BEGINS} and kind <> 'prd') as "mayBegin",
@@ -40,16 +47,27 @@ export async function standingOf(
        exists (select from ralph.unit where job is not null) as "hasJobs",
        exists (select from ralph_jobs.queue where coalesce(monitor_on, 'epoch') < now() - interval '1 second') as "isUnwatched",
        coalesce((select json_object_agg(id, fence) from ralph.unit where id = any($3)), '{}') as fences,
-       coalesce((select json_agg(json_build_object('id', id::text, 'unit', unit, 'body', body) order by id)
+       coalesce((select json_object_agg(id, cancel) from ralph.unit where id = any($3) and cancel is not null), '{}') as cancels,
+       coalesce((select json_agg(json_build_object('id', id::text, 'unit', unit, 'body', body,
+           'at', floor(extract(epoch from given_at) * 1000)) order by id)
          from ralph.command where unit = any($3) and done_at is null), '[]') as commands`,
     [worker, version, units],
   );
   const [row] = rows;
   if (!row) throw new Error('no answer');
-  return { ...row, fences: new Map(Object.entries(row.fences)) };
+  return {
+    ...row,
+    fences: new Map(Object.entries(row.fences)),
+    cancels: new Map(Object.entries(row.cancels)),
+  };
 }
 
-const BEGINS = "(state in ('ready', 'waiting') or (state = 'parked' and ready_at <= now()))";
+interface Row extends Omit<Standing, 'fences' | 'cancels'> {
+  readonly fences: Record<string, number>;
+  readonly cancels: Record<string, 'now' | 'gently'>;
+}
+
+const BEGINS = "state in ('ready', 'waiting', 'parked') and coalesce(ready_at, 'epoch') <= now()";
 
 /** What units are sent over the database; their workers look every second. One that nobody has is cancelled at once. */
 export async function sendToUnit(
@@ -60,50 +78,63 @@ export async function sendToUnit(
 ): Promise<Sent & { readonly isCancelled?: boolean }> {
   if (OVER.includes(state)) return { message: `${id} is over: ${state}.`, done: false, runId: id };
   const reply = (words: string) => ({ message: `${id}: ${words}`, done: true, runId: id });
-  const isHeld = state === 'running';
-  if (order.kind === 'cancel' && !(order.gently && isHeld))
-    return (await cancelUnit(database, id, givenBy))
-      ? { ...reply('cancelled'), isCancelled: true }
-      : reply(`its worker ${worker} stops it within two seconds; its work is kept`);
-  await tellUnit(database, id, order, givenBy);
-  return reply(CONFIRMED[order.kind]);
+  if (order.kind !== 'cancel') {
+    await tellUnit(database, id, order, givenBy);
+    return reply(CONFIRMED[order.kind]);
+  }
+  if (await cancelUnit(database, id, givenBy, order.gently))
+    return { ...reply('cancelled'), isCancelled: true };
+  return reply(
+    order.gently
+      ? 'it stops after this step; its work is kept.'
+      : `its worker ${worker} stops it within two seconds; its work is kept`,
+  );
 }
 
-const CONFIRMED: Readonly<Record<Message['kind'], string>> = {
-  cancel: 'it stops after this step; its work is kept.',
+const CONFIRMED: Readonly<Record<Exclude<Message['kind'], 'cancel'>, string>> = {
   pause: 'it pauses after this step.',
   continue: 'it continues.',
   tell: 'the agent reads it at the beginning of its next iteration.',
   answer: 'the answer is in the next prompt of that story.',
 };
 
+/** Who pauses a list pauses its stories. */
 async function tellUnit(database: Querying, unit: string, body: Message, givenBy: string): Promise<void> {
-  await database.query('insert into ralph.command (unit, body, given_by) values ($1, $2, $3)', [
-    unit,
-    JSON.stringify(body),
-    givenBy,
-  ]);
-}
-
-/** With its stories, where it has some. One that nobody works on is over at once; of another its worker hears. Returns whether it is over. */
-export async function cancelUnit(database: Database, id: string, givenBy: string): Promise<boolean> {
-  return database.transaction(async tx => {
-    const { rows } = await tx.query<{ id: string }>(
-      'select id from ralph.unit where parent = $1 and ended_at is null order by number',
-      [id],
-    );
-    for (const story of rows) await cancelOne(tx, story.id, givenBy);
-    return cancelOne(tx, id, givenBy);
-  });
-}
-
-async function cancelOne(tx: Querying, id: string, givenBy: string): Promise<boolean> {
-  const { rowCount } = await tx.query(
-    `update ralph.unit set state = 'cancelled', fence = fence + 1, stop_reason = 'cancelled', ended_at = now()
-     where id = $1 and state in ('waiting', 'ready', 'admitted', 'parked')`,
-    [id],
+  const isForAll = body.kind === 'pause' || body.kind === 'continue';
+  await database.query(
+    `insert into ralph.command (unit, body, given_by)
+     select id, $2, $3 from ralph.unit where id = $1 or ($4 and parent = $1 and ended_at is null) order by number`,
+    [unit, JSON.stringify(body), givenBy, isForAll],
   );
-  if (rowCount === 1) return true;
-  await tellUnit(tx, id, { kind: 'cancel', gently: false }, givenBy);
-  return false;
+}
+
+/** With its stories, where it has some. Returns whether it is over. */
+export async function cancelUnit(
+  database: Querying,
+  id: string,
+  givenBy: string,
+  gently = false,
+): Promise<boolean> {
+  const units = await cancelUnits(database, id, gently ? 'gently' : 'now', givenBy);
+  return units.some(each => each.id === id && each.state === 'cancelled');
+}
+
+/** The name under which a command lies in the inbox of its run: the same for every worker that is told. */
+export function messageName({ id, at }: Pick<Told, 'id' | 'at'>): string {
+  return messageId(at, Number(id).toString(16).padStart(8, '0').slice(-8));
+}
+
+/** Commands whose effect is in these lines: a pause has had its effect when the run continues, and not before. */
+export function heardIn(lines: readonly LedgerLine[], told: readonly Told[]): readonly string[] {
+  const named = new Map(told.map(each => [messageName(each), each]));
+  return lines.flatMap(({ type, text }) => {
+    if (type === 'hint-delivered') return named.get(JSON.parse(text).hint)?.id ?? [];
+    if (type === 'question-answered') return named.get(JSON.parse(text).message)?.id ?? [];
+    if (type !== 'continued') return [];
+    const last = told.findLastIndex(({ body }) => body.kind === 'continue');
+    return told
+      .slice(0, last + 1)
+      .filter(({ body: { kind } }) => kind === 'pause' || kind === 'continue')
+      .map(({ id }) => id);
+  });
 }

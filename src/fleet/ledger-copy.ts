@@ -3,6 +3,7 @@
  * both are recorded together: the database never says that something was done which is nowhere to be found.
  */
 import type { RunEvent } from '../domain/run/event.ts';
+import { isRefusal } from '../domain/run/remote-answer.ts';
 import { isProblem, type Problem } from '../domain/text/problem.ts';
 import { pause } from '../engine/wait.ts';
 import type { LedgerLine } from '../store/journal.ts';
@@ -12,6 +13,8 @@ import type { Progress } from './units.ts';
 export interface CopyWorld {
   /** The last line that the database has. */
   readonly after: number;
+  /** The remote does not take the work, and will not later: the run ends, and nothing more is sent. */
+  refused(problem: Problem): void;
   /** Makes the work safe elsewhere; answers the commit. */
   carry(): Promise<string | Problem>;
   /** False: somebody else holds the unit. Throws when the database is not there. */
@@ -67,6 +70,7 @@ export function copyLedger(world: CopyWorld): LedgerCopy {
     const lines = [...pending];
     if (isLost || !hasStep) return send(lines);
     const commit = await world.carry();
+    if (isRefusal(commit) && commit.answer !== 'wait') return world.refused(commit);
     if (isProblem(commit)) throw new Error(`${commit.where}: ${commit.what}`);
     await send(lines, commit);
   };

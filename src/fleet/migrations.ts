@@ -134,6 +134,26 @@ create table ralph.artifact (
 );
 `,
   },
+  {
+    version: 2,
+    name: 'what was asked of a unit outlives its worker',
+    // An older worker neither reads that a unit was cancelled, nor leaves a command open until its effect is on record.
+    minVersion: 2,
+    sql: `
+alter table ralph.unit
+  -- Whoever claims or releases it reads this; null: nobody has cancelled it.
+  add column cancel text check (cancel in ('now', 'gently')),
+  add column cancelled_by text,
+  -- How often in a row it was given up because something was away.
+  add column waits int not null default 0,
+  -- The same for a list that is submitted twice; null: it may be there as often as anybody likes.
+  add column likeness text;
+create unique index unit_likeness on ralph.unit (likeness) where state not in ('stopped', 'cancelled', 'lost');
+update ralph.unit u set cancel = case when (c.body->>'gently')::boolean then 'gently' else 'now' end, cancelled_by = c.given_by
+  from ralph.command c where c.unit = u.id and c.body->>'kind' = 'cancel' and u.ended_at is null;
+delete from ralph.command where body->>'kind' = 'cancel';
+`,
+  },
 ];
 
 /** What this Ralph writes and understands: the number of its newest migration. */

@@ -1,7 +1,7 @@
 /** Where a worker works on a unit: a clone of its repository, made from a mirror that all units of that repository share. */
 import { existsSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { formatProblem, isProblem, type Problem } from '../domain/text/problem.ts';
+import { isProblem, type Problem } from '../domain/text/problem.ts';
 import { ensureFolder } from '../platform/files.ts';
 import { complaint, type Env } from '../platform/git.ts';
 import { sha256 } from '../platform/hash.ts';
@@ -10,7 +10,7 @@ import { newRunPaths, projectPaths, type RunPaths } from '../store/paths.ts';
 import { statePaths } from '../store/state.ts';
 import { withLock } from '../workspace/lock.ts';
 import { type OwnGit, openOwnGit } from '../workspace/own-git.ts';
-import { reachingGit } from '../workspace/remote.ts';
+import { patient, reachingGit, refused } from '../workspace/remote.ts';
 import { unpack } from './carry.ts';
 import { heldRef, shownBranch, type Unit } from './unit.ts';
 import { allLines, type Claim } from './units.ts';
@@ -26,10 +26,10 @@ export function placeFolder(folder: string, id: string): string {
 }
 
 /** Made anew; what was there of the unit is removed. */
-async function makePlace(folder: string, env: Env, unit: Unit): Promise<Place | Problem> {
+async function makePlace(folder: string, env: Env, unit: Unit, abort: AbortSignal): Promise<Place | Problem> {
   const root = placeFolder(folder, unit.id);
   removePlace(root, env);
-  const mirror = await openMirror(env, unit);
+  const mirror = await openMirror(env, unit, abort);
   if (isProblem(mirror)) return mirror;
   ensureFolder(dirname(root));
   return (await clone(mirror, root, env, unit)) ?? openPlace(root, env);
@@ -60,16 +60,13 @@ export async function mirrorOf(env: Env, repoUrl: string): Promise<string | Prob
 }
 
 /** Units of one repository that begin at the same time fetch one after the other. */
-async function openMirror(env: Env, unit: Unit): Promise<string | Problem> {
+async function openMirror(env: Env, unit: Unit, abort: AbortSignal): Promise<string | Problem> {
   const { id, repoUrl, base, carry, carryFence } = unit;
   const mirror = await mirrorOf(env, repoUrl);
   if (isProblem(mirror)) return mirror;
   return withLock(`${mirror}.lock`, async () => {
-    const failed = (output: string, code: number): Problem => ({
-      where: repoUrl,
-      what: `it cannot be fetched: ${complaint(output, code)}`,
-    });
-    const there = reachingGit(mirror, env);
+    const failed = (output: string, code: number): Problem => refused(repoUrl, output, code);
+    const there = patient(reachingGit(mirror, env), abort);
     const has = async (commit: string) =>
       (await there.run(['cat-file', '-e', `${commit}^{commit}`])).code === 0;
     const fetch = (...specs: readonly string[]) =>
@@ -120,11 +117,11 @@ async function clone(mirror: string, root: string, env: Env, unit: Unit): Promis
 }
 
 /** Shows what came of a unit under its name, for a worker that died between the record and the branch. Returns why it cannot be shown. */
-export async function showBranch(env: Env, unit: Unit): Promise<string | undefined> {
+export async function showBranch(env: Env, unit: Unit, abort: AbortSignal): Promise<Problem | undefined> {
   const { headSha, repoUrl } = unit;
   const mirror = await mirrorOf(env, repoUrl);
-  if (typeof mirror !== 'string') return formatProblem(mirror);
-  const git = reachingGit(mirror, env);
+  if (typeof mirror !== 'string') return mirror;
+  const git = patient(reachingGit(mirror, env), abort);
   const ref = heldRef(unit, 'work');
   const orders = [
     ['fetch', '--quiet', '--no-tags', repoUrl, `+${ref}:${ref}`],
@@ -132,7 +129,7 @@ export async function showBranch(env: Env, unit: Unit): Promise<string | undefin
   ];
   for (const order of orders) {
     const { code, output } = await git.run(order);
-    if (code !== 0) return `git ${order[0]}: ${complaint(output, code)}`;
+    if (code !== 0) return refused(repoUrl, output, code);
   }
   return undefined;
 }
@@ -155,7 +152,11 @@ export interface Ready {
   readonly unsent: readonly LedgerLine[];
 }
 
-export async function getReady({ unit, before }: Claim, world: UnitWorld): Promise<Ready | Problem> {
+export async function getReady(
+  { unit, before }: Claim,
+  world: UnitWorld,
+  abort: AbortSignal,
+): Promise<Ready | Problem> {
   const { database, folder, env, worker } = world;
   const paths = pathsOf(world, unit);
   const lines = await allLines(database, unit.id);
@@ -166,7 +167,7 @@ export async function getReady({ unit, before }: Claim, world: UnitWorld): Promi
       ? place
       : { place, paths, after, isBegun: true, isFresh: false, unsent: unsentLines(paths, after) };
   }
-  const place = await makePlace(folder, env, unit);
+  const place = await makePlace(folder, env, unit, abort);
   if (isProblem(place)) return place;
   const isBegun = unit.carry !== null && (await unpack(place.own, paths, unit.carry, lines, place.root));
   return isProblem(isBegun) ? isBegun : { place, paths, after, isBegun, isFresh: true, unsent: [] };

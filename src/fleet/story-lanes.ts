@@ -1,10 +1,11 @@
 /** The lanes of a list of stories as units of their own: any worker takes them, and what they have proven comes back by git. */
 import type { Lane } from '../domain/lanes/board.ts';
 import { currentRun } from '../domain/lanes/board-sums.ts';
+import { isRefusal, type RemoteProblem } from '../domain/run/remote-answer.ts';
 import type { StopReason } from '../domain/run/stop-reason.ts';
 import { defined } from '../domain/text/fields.ts';
 import { formatProblem, isProblem, type Problem } from '../domain/text/problem.ts';
-import { warn } from '../engine/steps.ts';
+import { type EngineWorld, warn } from '../engine/steps.ts';
 import { pause } from '../engine/wait.ts';
 import { endedChild, giveUp, handIn, type LaneWorld, type RemoteLanes, resultOf } from '../parallel/lanes.ts';
 import { childId, pinName, worktreeName } from '../parallel/names.ts';
@@ -15,9 +16,9 @@ import type { Remote } from '../workspace/remote.ts';
 import type { listBudget } from './budget.ts';
 import { unpack } from './carry.ts';
 import { cancelUnit } from './commands.ts';
-import type { Database } from './database.ts';
+import type { Database, Querying } from './database.ts';
 import { heldRef, OVER, shownBranch, type Unit } from './unit.ts';
-import { addUnit, allLines, readLines, unitOf } from './units.ts';
+import { addUnit, allLines, holds, readLines, unitOf } from './units.ts';
 
 export interface StoryWorld {
   readonly database: Database;
@@ -30,14 +31,15 @@ export interface StoryWorld {
 
 /** Milliseconds between two looks at a unit. */
 const LOOK_EVERY = 500;
-/** And after its work could not be had. */
-const BRING_AGAIN = 2_000;
+/** And between two tries at a remote that is away, growing. */
+const FIRST_WAIT = 1_000;
+const LONGEST_WAIT = 300_000;
 
 /** Of a list whose stories are units of their own: how they are worked on, what they may spend, and the branch that they land on. */
 export function remoteLanes(fleet: StoryWorld): RemoteLanes {
   return {
     budget: fleet.budget,
-    integration: here => remoteIntegration(here, fleet.remote, fleet.unit),
+    integration: (here, world) => remoteIntegration(here, patientRemote(fleet.remote, world), fleet.unit),
     async workOn(world, lane, _stop, spent) {
       const child = await submitted(world, fleet, lane);
       if (isProblem(child)) return giveUp(world, lane.id, child);
@@ -51,7 +53,7 @@ export function remoteLanes(fleet: StoryWorld): RemoteLanes {
   };
 }
 
-/** One unit for each time that it is begun: after a crash the one that is there is waited for. undefined: the list has spent what it may. */
+/** One unit for each time that it is begun: after a crash the one that is there is waited for. undefined: the list has spent what it may, or was cancelled. */
 async function submitted(
   { board, parts, runId, work }: LaneWorld,
   fleet: StoryWorld,
@@ -75,8 +77,8 @@ async function submitted(
   const story = { lane: lane.id, index, tip: from, ...given };
   const budget = await fleet.budget.look();
   if (!isThere && fleet.budget.room() !== 'yes') return undefined;
-  if (!isThere)
-    await addUnit(database, {
+  const add = (tx: Querying) =>
+    addUnit(tx, {
       ...{
         id,
         kind: 'story',
@@ -94,6 +96,16 @@ async function submitted(
       priority: unit.priority,
       minVersion: unit.minVersion,
     });
+  // Nobody cancels the list in between: a story that is added later would outlive it.
+  const addIfWanted = async (tx: Querying) => {
+    const isWanted = (await holds(tx, unit.id, unit.fence)) && (await unitOf(tx, unit.id))?.cancel === null;
+    if (isWanted) await add(tx);
+    return isWanted;
+  };
+  if (!isThere && !(await database.transaction(addIfWanted))) {
+    await pause(LOOK_EVERY, parts.stopping);
+    return undefined;
+  }
   parts.emit({ type: 'story-started', story: lane.id, child: id, from });
   return id;
 }
@@ -142,7 +154,11 @@ async function take(
       why,
     });
   if (unit.carry === null) return gone(unit.detail ?? `it ended as ${unit.state}`);
-  if (!(await bringWork(world, remote, unit.id))) return;
+  const missing = await patientRemote(remote, { ...world, emit: parts.emit }).bring([
+    `refs/ralph/${unit.id}/*`,
+  ]);
+  // Whoever continues a run that was stopped meanwhile asks again.
+  if (missing) return world.stop.stopping.aborted ? undefined : gone(formatProblem(missing));
   const lines = await allLines(database, unit.id);
   const paths = newRunPaths(parts.project, unit.id);
   const unpacked = await unpack(integration.own, paths, unit.carry, lines, parts.project.root);
@@ -162,17 +178,27 @@ async function take(
   );
 }
 
-/** It is safe there: where the remote is away, it is waited for. False: the run was stopped meanwhile, and whoever continues it asks again. */
-async function bringWork({ stop, parts }: LaneWorld, remote: Remote, id: string): Promise<boolean> {
-  for (let isSaid = false; !stop.stopping.aborted; isSaid = true) {
-    const missing = await remote.bring([`refs/ralph/${id}/*`]);
-    if (!missing) return true;
-    if (!isSaid)
-      warn(parts.emit, `${id} has ended, and its work cannot be had yet: ${formatProblem(missing)}`);
-    await pause(BRING_AGAIN, stop.stopping);
-  }
-  return false;
+/** Where it is away or full, it is waited for: until it answers, or the run is stopped. A list holds no slot meanwhile. */
+function patientRemote(remote: Remote, { stop, emit }: Waiter): Remote {
+  const untilAnswered = async <Value>(
+    action: () => Promise<Value | RemoteProblem>,
+  ): Promise<Value | RemoteProblem> => {
+    for (let wait = FIRST_WAIT; ; wait = Math.min(LONGEST_WAIT, wait * 2)) {
+      const got = await action();
+      if (!isRefusal(got) || got.answer !== 'wait' || stop.stopping.aborted) return got;
+      if (wait === FIRST_WAIT) warn(emit, `It waits for the repository: ${formatProblem(got)}`);
+      await pause(wait, stop.stopping);
+    }
+  };
+  return {
+    put: (commit, ref) => untilAnswered(() => remote.put(commit, ref)),
+    swap: (ref, from, to) => untilAnswered(() => remote.swap(ref, from, to)),
+    tip: ref => untilAnswered(() => remote.tip(ref)),
+    bring: refs => untilAnswered(() => remote.bring(refs)),
+  };
 }
+
+type Waiter = Pick<EngineWorld, 'stop' | 'emit'>;
 
 /** The integration branch of a list: it is in the remote, and moves there only from where Ralph left it. */
 async function remoteIntegration(
@@ -194,13 +220,15 @@ async function remoteIntegration(
     /** The remote first: what is not there has not landed. */
     async swap(from, to) {
       const moved = await remote.swap(ref, from, to);
-      if (isProblem(moved)) throw new Error(`${moved.where}: ${moved.what}`);
+      if (isProblem(moved)) return moved;
       return moved === 'done' && here.swap(from, to);
     },
-    async pin(name, commit) {
-      const problem = await remote.put(commit, heldRef(unit, `pins/${name}`));
-      if (problem) throw new Error(`${problem.where}: ${problem.what}`);
-      await here.pin(name, commit);
+    pin: async (name, commit) =>
+      (await remote.put(commit, heldRef(unit, `pins/${name}`))) ?? here.pin(name, commit),
+    async others() {
+      const there = await remote.tip(ref);
+      if (isProblem(there)) return there;
+      return (there === undefined ? undefined : await remote.bring([ref])) ?? here.others(there ?? null);
     },
   };
 }

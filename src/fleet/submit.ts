@@ -1,23 +1,34 @@
 /** Puts work into the fleet: where it comes from, what it needs, and that nothing secret travels with it. */
 import { randomBytes } from 'node:crypto';
+import { defined } from '../domain/text/fields.ts';
 import { isProblem, type Problem } from '../domain/text/problem.ts';
 import { hideTokens } from '../domain/text/secret-formats.ts';
 import type { Env } from '../platform/git.ts';
+import { sha256 } from '../platform/hash.ts';
 import { reachingGit } from '../workspace/remote.ts';
 import type { Database } from './database.ts';
 import { openQueues } from './lease.ts';
 import { FLEET_VERSION } from './migrations.ts';
-import { queueOf, type Unit } from './unit.ts';
-import { addUnit, type NewUnit } from './units.ts';
+import { queueOf, type Unit, type UnitState } from './unit.ts';
+import { addUnit, findLike, type NewUnit } from './units.ts';
 
-export type Submission = Omit<NewUnit, 'id' | 'parent' | 'minVersion'>;
+export interface Submission extends Omit<NewUnit, 'id' | 'parent' | 'minVersion' | 'likeness'> {
+  /** The same list once more, beside the one that is there. */
+  readonly again: boolean;
+}
 
-/** Returns the id of the unit. */
+export interface Submitted {
+  readonly unit: string;
+  /** What the same list stands at that was submitted before; absent: it is a new one. */
+  readonly before?: UnitState;
+}
+
+/** A list that is there already, or was done, is not there twice: each of its stories would be paid for twice. */
 export async function submitUnit(
   database: Database,
-  submission: Submission,
+  { again, ...submission }: Submission,
   now: Date,
-): Promise<string | Problem> {
+): Promise<Submitted | Problem> {
   const { budget, depends } = submission;
   if (budget !== null) {
     const { rowCount } = await database.query('select 1 from ralph.budget where id = $1', [budget]);
@@ -37,13 +48,17 @@ export async function submitUnit(
         fix: '`ralph fleet status` lists them',
       };
   }
-  const unit = { ...submission, minVersion: FLEET_VERSION };
+  const { kind, repoUrl, base, config } = submission;
+  const likeness = kind === 'prd' && !again ? sha256(JSON.stringify([repoUrl, base, config])) : undefined;
+  const unit = { ...submission, ...defined({ likeness }), minVersion: FLEET_VERSION };
   if (queueOf(unit).length > 200) return { where: '--need', what: 'these are too many words' };
   await openQueues(database, unit);
   for (;;) {
     const stamp = now.toISOString().replace(/[-:]/g, '').replace('T', '-').slice(0, 15);
     const id = `${stamp}-${randomBytes(3).toString('hex').slice(0, 5)}`;
-    if (await addUnit(database, { ...unit, id, parent: null })) return id;
+    if (await addUnit(database, { ...unit, id, parent: null })) return { unit: id };
+    const like = await findLike(database, likeness);
+    if (like) return { unit: like.id, before: like.state };
   }
 }
 

@@ -63,6 +63,8 @@ export interface Unit {
   readonly fence: number;
   readonly worker: string | null;
   readonly takeovers: number;
+  /** Somebody has cancelled it, and its worker has not ended it yet. */
+  readonly cancel: 'now' | 'gently' | null;
   readonly carry: string | null;
   readonly carryFence: number | null;
   readonly headSha: string | null;

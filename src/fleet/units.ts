@@ -1,9 +1,11 @@
 /** The units in the database. Whoever works on one writes under its fence, and no longer when somebody else has claimed it. */
+import type { RunEvent } from '../domain/run/event.ts';
 import type { LoopResult } from '../domain/run/result.ts';
+import type { StopReason } from '../domain/run/stop-reason.ts';
 import type { Problem } from '../domain/text/problem.ts';
 import type { LedgerLine } from '../store/journal.ts';
 import type { Database, Querying } from './database.ts';
-import { flawOf, OVER, type Unit, type UnitConfig, type UnitState } from './unit.ts';
+import { flawOf, heldRef, OVER, type Unit, type UnitConfig, type UnitState } from './unit.ts';
 
 /** The same for pg-boss: what it does is done in the transaction. */
 export function executing({ query }: Querying) {
@@ -15,27 +17,29 @@ export function executing({ query }: Querying) {
 }
 
 const COLUMNS = `id, kind, parent, title, owner, repo_url as "repoUrl", base, config, needs, account, budget, priority, depends,
-  min_version as "minVersion", state, fence::int as fence, worker, takeovers, carry, carry_fence::int as "carryFence", head_sha as "headSha",
+  min_version as "minVersion", state, fence::int as fence, worker, takeovers, cancel, carry, carry_fence::int as "carryFence", head_sha as "headSha",
   stop_reason as "stopReason", detail, cost::float8 as cost, iterations, ready_at as "readyAt", submitted_at as "submittedAt",
   started_at as "startedAt", ended_at as "endedAt"`;
 
 export type NewUnit = Pick<Unit, 'id' | 'kind' | 'parent' | 'title' | 'owner' | 'repoUrl' | 'base'> &
   Pick<Unit, 'needs' | 'account' | 'budget' | 'priority' | 'depends' | 'minVersion'> & {
     readonly config: UnitConfig;
+    /** No other with the same one is there, but for those that came to nothing. */
+    readonly likeness?: string;
   };
 
-/** False: there is one with this id already. */
+/** False: there is one with this id, or one like it, already. */
 export async function addUnit(database: Querying, unit: NewUnit): Promise<boolean> {
   await database.query('insert into ralph.account (id) values ($1) on conflict do nothing', [unit.account]);
   const { id, kind, parent, title, owner, repoUrl, base, config, needs } = unit;
   const { account, budget, priority, depends, minVersion } = unit;
   const state: UnitState = depends.length === 0 ? 'ready' : 'waiting';
   const { rowCount } = await database.query(
-    `insert into ralph.unit (id, kind, parent, title, owner, repo_url, base, config, needs, account, budget, priority, depends, min_version, state)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15) on conflict do nothing`,
+    `insert into ralph.unit (id, kind, parent, title, owner, repo_url, base, config, needs, account, budget, priority, depends, min_version, state, likeness)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16) on conflict do nothing`,
     [
       ...[id, kind, parent, title, owner, repoUrl, base, JSON.stringify(config), needs],
-      ...[account, budget, priority, depends, minVersion, state],
+      ...[account, budget, priority, depends, minVersion, state, unit.likeness ?? null],
     ],
   );
   return rowCount === 1;
@@ -44,6 +48,18 @@ export async function addUnit(database: Querying, unit: NewUnit): Promise<boolea
 export async function unitOf(database: Querying, id: string): Promise<Unit | undefined> {
   const { rows } = await database.query(`select ${COLUMNS} from ralph.unit where id = $1`, [id]);
   return rows[0] as Unit | undefined;
+}
+
+/** The one that keeps another like it from being added. */
+export async function findLike(
+  database: Querying,
+  likeness: string | undefined,
+): Promise<Pick<Unit, 'id' | 'state'> | undefined> {
+  const { rows } = await database.query<Pick<Unit, 'id' | 'state'>>(
+    "select id, state from ralph.unit where likeness = $1 and state not in ('stopped', 'cancelled', 'lost')",
+    [likeness ?? null],
+  );
+  return rows[0];
 }
 
 /** Those whose id holds these words; `all`: also those that ended more than a day ago, by the clock of the database. */
@@ -98,13 +114,18 @@ export async function claimUnit(
     const { rows } = await tx.query<Unit>(`select ${COLUMNS} from ralph.unit where id = $1 for update`, [id]);
     const [now] = rows;
     if (!now || OVER.includes(now.state) || now.minVersion > version) return undefined;
-    const giveUp = async (state: UnitState, detail: string) => {
+    const giveUp = async (state: UnitState, detail: string | null) => {
       await freeReservation(tx, id, now.fence + 1);
       await tx.query(
-        'update ralph.unit set state = $2, fence = fence + 1, detail = $3, ended_at = now() where id = $1',
-        [id, state, detail],
+        'update ralph.unit set state = $2, fence = fence + 1, detail = $3, stop_reason = $4, ended_at = now() where id = $1',
+        [id, state, detail, state === 'cancelled' ? 'cancelled' : null],
       );
     };
+    if (now.cancel !== null) {
+      await giveUp('cancelled', now.detail);
+      await cancelUnits(tx, id, 'now', id);
+      return undefined;
+    }
     const flaw = flawOf(now);
     if (flaw !== undefined) {
       await giveUp('stopped', flaw);
@@ -136,13 +157,32 @@ export interface Progress {
   readonly carry?: string | undefined;
   readonly cost?: number | null | undefined;
   readonly iterations?: number | undefined;
+  /** Commands whose effect is in these lines. */
+  readonly heard?: readonly string[] | undefined;
+}
+
+/** What brings a unit nearer to its end: what is only begun, resumed or left again is none. */
+const PROGRESS: ReadonlySet<string> = new Set<RunEvent['type']>([
+  'turn-ended',
+  'judged',
+  'scm',
+  'iteration-ended',
+  'story-ended',
+  'queued',
+  'landed',
+  'sent-back',
+  'lane-kept',
+]);
+
+function isProgress({ type }: LedgerLine): boolean {
+  return PROGRESS.has(type);
 }
 
 /** All of it or nothing. False: somebody else holds the unit by now. */
 export async function writeProgress(
   database: Database,
   { id, fence }: Pick<Unit, 'id' | 'fence'>,
-  { lines, carry, cost, iterations }: Progress,
+  { lines, carry, cost, iterations, heard = [] }: Progress,
 ): Promise<boolean> {
   return database.transaction(async tx => {
     if (!(await holds(tx, id, fence))) return false;
@@ -156,10 +196,15 @@ export async function writeProgress(
       );
     await tx.query(
       `update ralph.unit set carry = coalesce($3, carry), carry_fence = case when $3::text is null then carry_fence else $2 end,
-         takeovers = case when $3::text is null then takeovers else 0 end,
+         takeovers = case when $6 then 0 else takeovers end, waits = case when $6 then 0 else waits end,
          cost = coalesce($4, cost), iterations = coalesce($5, iterations) where id = $1`,
-      [id, fence, carry ?? null, cost ?? null, iterations ?? null],
+      [id, fence, carry ?? null, cost ?? null, iterations ?? null, lines.some(isProgress)],
     );
+    if (heard.length > 0)
+      await tx.query(
+        'update ralph.command set done_at = now() where unit = $1 and id = any($2) and done_at is null',
+        [id, heard],
+      );
     return true;
   });
 }
@@ -176,9 +221,49 @@ export async function holds(tx: Querying, id: string, fence: number): Promise<bo
 export type Ending =
   | { readonly state: 'done' | 'stopped' | 'cancelled'; readonly result: LoopResult; readonly head?: string }
   /** It cannot be worked on here or at all. */
-  | { readonly state: 'stopped'; readonly detail: string }
+  | { readonly state: 'stopped'; readonly detail: string; readonly reason?: StopReason }
+  /** Somebody takes it at once. */
+  | { readonly state: 'ready' }
   /** Somebody takes it later, not before so many seconds have passed. */
-  | { readonly state: 'ready' | 'parked'; readonly seconds?: number; readonly detail?: string };
+  | { readonly state: 'parked'; readonly seconds: number; readonly detail: string }
+  /** Something is away: it is tried again, each time later, and `most` times in a row. */
+  | { readonly state: 'parked'; readonly trouble: string; readonly most: number };
+
+/** How often in a row a unit is given up because something is away: for almost a day. */
+export const MOST_WAITS = 50;
+/** And because this worker is not let in: another may be. */
+export const MOST_REFUSALS = 4;
+
+/** Seconds. */
+const FIRST_PAUSE = 15;
+const LONGEST_PAUSE = 1_800;
+
+interface Row {
+  readonly state: UnitState;
+  readonly seconds: number | null;
+  readonly reason: StopReason | null;
+  readonly detail: string | null;
+  readonly waits: number;
+}
+
+/** What becomes of a unit: whoever gives it up for now gives it up for good where it was cancelled, or was tried often enough. */
+function rowAfter(
+  ending: Ending,
+  { cancel, waits }: { readonly cancel: string | null; readonly waits: number },
+): Row {
+  const { state } = ending;
+  const detail = 'detail' in ending ? ending.detail : 'trouble' in ending ? ending.trouble : null;
+  const row = { state, seconds: null, reason: null, detail, waits };
+  if ('result' in ending)
+    return { ...row, reason: ending.result.stopReason, detail: ending.result.detail ?? null };
+  if (cancel !== null) return { ...row, state: 'cancelled', reason: 'cancelled' };
+  if ('trouble' in ending)
+    return waits + 1 >= ending.most
+      ? { ...row, state: 'stopped', detail: `it was tried ${waits + 1} times: ${ending.trouble}` }
+      : { ...row, waits: waits + 1, seconds: Math.min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** waits) };
+  if (state === 'stopped') return { ...row, reason: ending.reason ?? null };
+  return state === 'parked' ? { ...row, seconds: ending.seconds } : row;
+}
 
 /** Gives it up, for good or for now; `more` is done with it, or not at all. False: somebody else holds it by now. */
 export async function releaseUnit(
@@ -189,23 +274,62 @@ export async function releaseUnit(
 ): Promise<boolean> {
   return database.transaction(async tx => {
     if (!(await holds(tx, id, fence))) return false;
-    const result = 'result' in ending ? ending.result : undefined;
-    const isOver = OVER.includes(ending.state);
+    const { rows } = await tx.query<Pick<Unit, 'cancel'> & { readonly waits: number }>(
+      'select cancel, waits from ralph.unit where id = $1',
+      [id],
+    );
+    const { state, seconds, reason, detail, waits } = rowAfter(ending, rows[0] ?? { cancel: null, waits: 0 });
+    const isOver = OVER.includes(state);
     await tx.query(
       `update ralph.unit set state = $3, worker = case when $4 then worker else null end, ready_at = now() + $5 * interval '1 second',
-         stop_reason = $6, detail = $7, head_sha = coalesce($8, head_sha), cost = coalesce($9, cost),
+         stop_reason = $6, detail = $7, head_sha = coalesce($8, head_sha), cost = coalesce($9, cost), waits = $10,
          ended_at = case when $4 then now() end where id = $1 and fence = $2`,
       [
-        ...[id, fence, ending.state, isOver, 'seconds' in ending ? (ending.seconds ?? null) : null],
-        result?.stopReason ?? null,
-        result?.detail ?? ('detail' in ending ? (ending.detail ?? null) : null),
-        ...['head' in ending ? (ending.head ?? null) : null, result?.totalCost ?? null],
+        ...[id, fence, state, isOver, seconds, reason, detail],
+        ...[
+          'head' in ending ? (ending.head ?? null) : null,
+          'result' in ending ? ending.result.totalCost : null,
+        ],
+        waits,
       ],
     );
     await freeReservation(tx, id, fence);
     await more(tx);
     return true;
   });
+}
+
+/** What came of a unit is on record, and its branch cannot be had: whoever looks at the unit sees it, and where the work is. */
+export async function noteNotShown(
+  database: Querying,
+  unit: Pick<Unit, 'id' | 'fence' | 'repoUrl'>,
+  why: string,
+) {
+  const ref = heldRef(unit, 'work');
+  const words = `its branch is not there: ${why}. To get the work: git fetch ${unit.repoUrl} ${ref}`;
+  await database.query(
+    `update ralph.unit set detail = concat_ws('; ', detail, $3::text) where id = $1 and fence = $2 and ended_at is not null`,
+    [unit.id, unit.fence, words],
+  );
+}
+
+/** The units of which it is the parent, and itself. One that nobody works on is over at once; of another its worker reads it. */
+export async function cancelUnits(
+  tx: Querying,
+  id: string,
+  how: 'now' | 'gently',
+  givenBy: string,
+): Promise<readonly Pick<Unit, 'id' | 'state'>[]> {
+  const { rows } = await tx.query<Pick<Unit, 'id' | 'state'>>(
+    `update ralph.unit set cancel = case cancel when 'now' then 'now' else $2 end, cancelled_by = coalesce(cancelled_by, $3),
+       state = case state when 'running' then state else 'cancelled' end,
+       fence = fence + case state when 'running' then 0 else 1 end,
+       stop_reason = case state when 'running' then stop_reason else 'cancelled' end,
+       ended_at = case state when 'running' then null else now() end
+     where (id = $1 or parent = $1) and ended_at is null returning id, state`,
+    [id, how, givenBy],
+  );
+  return rows;
 }
 
 /** Of a turn that nobody knows the price of: that of the dearest so far, or a guess. `b` is the budget. */

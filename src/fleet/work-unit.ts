@@ -1,24 +1,34 @@
 /** One worker and one unit, from the claim to its release: the place, the run, and what comes of it. */
 import type { RecordedEvent } from '../domain/run/event.ts';
+import { isRefusal } from '../domain/run/remote-answer.ts';
 import type { LoopResult } from '../domain/run/result.ts';
 import { isSuccess } from '../domain/run/stop-reason.ts';
 import { formatProblem, isProblem, type Problem } from '../domain/text/problem.ts';
 import { createRedactor } from '../domain/text/secrets.ts';
 import { createStopRequest, type StopRequest } from '../engine/stop.ts';
-import { sendMessage } from '../store/inbox.ts';
+import { putMessage } from '../store/inbox.ts';
 import type { RunCopy } from '../store/run-store.ts';
 import type { Budget } from '../turns/budget.ts';
+import { createIntegration } from '../workspace/integration.ts';
 import { openRemote, type Remote } from '../workspace/remote.ts';
 import { openStoryBranch } from '../workspace/story-branch.ts';
 import { collectArtifacts, putArtifacts } from './artifacts.ts';
 import { unitBudget } from './budget.ts';
 import { createCarrier } from './carry.ts';
-import type { Told } from './commands.ts';
+import { heardIn, messageName, type Told } from './commands.ts';
 import type { Database, Querying } from './database.ts';
 import { copyLedger, type LedgerCopy } from './ledger-copy.ts';
 import { getReady, type Place, pathsOf, removePlace } from './place.ts';
 import { heldRef, shownBranch, type Unit } from './unit.ts';
-import { type Claim, type Ending, releaseUnit, writeProgress } from './units.ts';
+import {
+  type Claim,
+  type Ending,
+  MOST_REFUSALS,
+  MOST_WAITS,
+  noteNotShown,
+  releaseUnit,
+  writeProgress,
+} from './units.ts';
 
 type Env = Readonly<Record<string, string | undefined>>;
 
@@ -59,6 +69,8 @@ export interface HeldUnit {
   readonly over: Promise<void>;
   /** Somebody else has claimed it. */
   lost(): void;
+  cancel(how: 'now' | 'gently'): void;
+  /** As often as it is open: each is heard once. */
   tell(told: Told): void;
   /** Finish or leave the step it is in, and give the unit up. */
   leave(how: 'now' | 'after-this-step'): void;
@@ -73,8 +85,9 @@ const LAST_PUSH = 8_000;
 export function holdUnit({ unit, before }: Claim, world: UnitWorld): HeldUnit {
   const stop = createStopRequest();
   const cut = new AbortController();
+  const cutSoon = () => setTimeout(() => cut.abort(), LAST_PUSH).unref();
   const held: Held = {
-    ...{ unit, stop, isLost: false, cut: cut.signal },
+    ...{ unit, stop, isLost: false, cut: cut.signal, told: [] },
     lost() {
       if (!held.isLost) world.onLost();
       held.isLost = true;
@@ -87,13 +100,20 @@ export function holdUnit({ unit, before }: Claim, world: UnitWorld): HeldUnit {
     unit,
     over: workOn(before, world, held),
     lost: held.lost,
-    tell({ body }) {
-      if (body.kind === 'cancel') stop.request('cancelled', body.gently ? 'after-this-step' : 'now');
-      else sendMessage(pathsOf(world, unit), body, Date.now());
+    cancel(how) {
+      if (stop.abort.aborted) return;
+      stop.request('cancelled', how === 'now' ? 'now' : 'after-this-step');
+      if (how === 'now') cutSoon();
+    },
+    tell(told) {
+      // Before the copy is there, its place may be made anew, with its inbox.
+      if (!held.copy || held.told.some(({ id }) => id === told.id)) return;
+      putMessage(pathsOf(world, unit), told.body, messageName(told));
+      held.told.push(told);
     },
     leave(how) {
       stop.request('interrupted', how);
-      if (how === 'now') setTimeout(() => cut.abort(), LAST_PUSH).unref();
+      if (how === 'now') cutSoon();
     },
     flush: async () => held.copy?.flush(),
   };
@@ -110,16 +130,19 @@ interface Held {
   parkedFor?: number;
   trouble?: string | undefined;
   copy?: LedgerCopy;
+  /** What it was told, the oldest first. */
+  readonly told: Told[];
+  /** What the remote does not take, in its words. */
+  refused?: string;
 }
 
 async function workOn(before: string | null, world: UnitWorld, held: Held): Promise<void> {
   const { unit, stop, cut } = held;
   const { say, database, env } = world;
-  const ready = await getReady({ unit, before }, world);
+  const ready = await getReady({ unit, before }, world, stop.abort);
   if (isProblem(ready)) {
-    // Another worker may reach what this one does not.
     const why = formatProblem(ready);
-    const isReleased = await release(world, unit, { state: 'parked', seconds: RETRY_AFTER, detail: why });
+    const isReleased = await release(world, unit, afterTrouble(ready));
     return say('cannot-begin', unit.id, { why, isReleased });
   }
   const { place, paths, after, isBegun, isFresh } = ready;
@@ -130,7 +153,12 @@ async function workOn(before: string | null, world: UnitWorld, held: Held): Prom
     after,
     figures: () => figures,
     carry: createCarrier(place.own, paths, commit => remote.put(commit, ref)).carry,
-    write: progress => writeProgress(database, unit, progress),
+    write: progress =>
+      writeProgress(database, unit, { ...progress, heard: heardIn(progress.lines, held.told) }),
+    refused(problem) {
+      held.refused = formatProblem(problem);
+      stop.request('scm_failed', 'now', held.refused);
+    },
     lost: held.lost,
     troubled(why) {
       if (why !== held.trouble && why !== undefined) say('waits', unit.id, { why });
@@ -169,39 +197,51 @@ function seen(event: RecordedEvent, figures: Figures, held: Held): void {
   held.stop.request('interrupted', 'now');
 }
 
-/** Seconds. */
-const RETRY_AFTER = 15;
+/** Another worker may be let in where this one is not. */
+function afterTrouble(problem: Problem): Ending {
+  const isRefused = isRefusal(problem) && problem.answer === 'stop';
+  return { state: 'parked', trouble: formatProblem(problem), most: isRefused ? MOST_REFUSALS : MOST_WAITS };
+}
 
-/** For good or for now. Returns whether its place is kept: this worker may get it again. */
+/** For good or for now. Returns whether its place is kept: this worker may get it again, or its work is nowhere else. */
 async function giveUp(
   world: UnitWorld,
-  { unit, parkedFor, stop }: Held,
+  held: Held,
   at: { readonly place: Place; readonly remote: Remote },
   result: LoopResult | Problem,
 ): Promise<boolean> {
+  const { unit, parkedFor, stop, refused } = held;
   const { say } = world;
   const letGo = async (ending: Ending, said: string, why?: string) => {
     const isOurs = await release(world, unit, ending);
     say(isOurs ? said : 'lost', unit.id, why === undefined ? {} : { why });
     return true;
   };
+  const refuse = (why: string) => {
+    const detail = `${why}. The work is on the worker ${world.worker}, in ${at.place.root}`;
+    return letGo({ state: 'stopped', detail, reason: 'scm_failed' }, 'stopped', detail);
+  };
+  if (refused !== undefined) return refuse(refused);
   if (isProblem(result)) {
     const why = formatProblem(result);
+    if (isRefusal(result) && result.answer === 'wait') return letGo(afterTrouble(result), 'parked', why);
     return !(await letGo({ state: 'stopped', detail: why }, 'stopped', why));
   }
   if (result.stopReason === 'interrupted') {
+    if (parkedFor !== undefined) {
+      const detail = 'its account is limited';
+      return letGo({ state: 'parked', seconds: parkedFor, detail }, 'parked', detail);
+    }
+    if (stop.requested()) return letGo({ state: 'ready' }, 'released');
     // Nobody asked for it: the remote could not be reached, and would not be a moment later.
-    const isParked = parkedFor !== undefined || !stop.requested();
-    if (!isParked) return letGo({ state: 'ready' }, 'released');
-    const detail = parkedFor === undefined ? (result.detail ?? '') : 'its account is limited';
-    return letGo({ state: 'parked', seconds: parkedFor ?? RETRY_AFTER, detail }, 'parked', detail);
+    const trouble = result.detail ?? '';
+    return letGo({ state: 'parked', trouble, most: MOST_WAITS }, 'parked', trouble);
   }
   const head = await headOf(world, unit, at, result);
-  if (isProblem(head)) {
-    const why = formatProblem(head);
-    return letGo({ state: 'ready', seconds: RETRY_AFTER, detail: why }, 'released', why);
-  }
-  return finish(world, unit, at.remote, result, head);
+  if (!isProblem(head)) return finish(world, unit, at.remote, result, head);
+  const why = formatProblem(head);
+  if (isRefusal(head) && head.answer !== 'wait') return refuse(why);
+  return letGo(afterTrouble(head), 'released', why);
 }
 
 /** What came of it is on record, and only then shown under the name of the unit. */
@@ -224,7 +264,9 @@ async function finish(
   // That of a list was moved story by story, and by nobody else.
   const shown = unit.kind === 'prd' ? undefined : await remote.put(head, `refs/heads/${shownBranch(unit)}`);
   if (shown) say('not-shown', unit.id, { why: formatProblem(shown) });
-  else await world.settleJob(database);
+  if (shown?.answer === 'stop') await noteNotShown(database, unit, formatProblem(shown));
+  // Else whoever gets the job tries it again.
+  if (!shown || shown.answer === 'stop') await world.settleJob(database);
   say(state, unit.id, { reason: stopReason, head });
   return false;
 }
@@ -250,7 +292,7 @@ async function headOf(
 ): Promise<string | Problem> {
   const commit = async () => {
     const name = shownBranch(unit);
-    if (unit.kind === 'prd') return (await remote.tip(`refs/heads/${name}`)) ?? unit.base;
+    if (unit.kind === 'prd') return landedHead(unit, place, remote);
     const branch = await openStoryBranch({ cwd: place.root, env }, name, unit.base);
     if (isProblem(branch)) return branch;
     const isLane = unit.parent !== null;
@@ -260,4 +302,14 @@ async function headOf(
   };
   const head = await commit();
   return isProblem(head) ? head : ((await remote.put(head, heldRef(unit, 'work'))) ?? head);
+}
+
+/** What has landed; where somebody else has moved the branch, what is on it is not what came of the list. */
+async function landedHead(unit: Unit, { own }: Place, remote: Remote): Promise<string | Problem> {
+  const landed = await createIntegration(own, unit.id).tip();
+  if (landed !== undefined) return landed;
+  const ref = `refs/heads/${shownBranch(unit)}`;
+  const there = await remote.tip(ref);
+  if (there === undefined || isProblem(there)) return there ?? unit.base;
+  return (await remote.bring([ref])) ?? there;
 }

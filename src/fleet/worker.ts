@@ -4,6 +4,8 @@
  */
 
 import { hostname } from 'node:os';
+import { isRefusal } from '../domain/run/remote-answer.ts';
+import { formatProblem, type Problem } from '../domain/text/problem.ts';
 import { createWakeUp } from '../engine/wake-up.ts';
 import { errorWords } from '../platform/error-words.ts';
 import { admit, allowsRepo } from './admission.ts';
@@ -11,7 +13,7 @@ import { standingOf } from './commands.ts';
 import type { Querying } from './database.ts';
 import { completeJob, type Job, keepBeating } from './lease.ts';
 import { flawOf, type Queued, queueOf, type Unit } from './unit.ts';
-import { claimUnit, unitOf } from './units.ts';
+import { claimUnit, noteNotShown, unitOf } from './units.ts';
 import { type HeldUnit, holdUnit, type UnitWorld } from './work-unit.ts';
 
 export interface WorkerOptions extends Omit<UnitWorld, 'settleJob' | 'onLost'> {
@@ -23,7 +25,7 @@ export interface WorkerOptions extends Omit<UnitWorld, 'settleJob' | 'onLost'> {
   /** Patterns of the repositories that it works on; none: on all. */
   readonly repos: readonly string[];
   /** Returns why it cannot be shown. */
-  showBranch(unit: Unit): Promise<string | undefined>;
+  showBranch(unit: Unit, abort: AbortSignal): Promise<Problem | undefined>;
   /** The first request: it takes nothing more and gives back what it has. */
   readonly draining: AbortSignal;
 }
@@ -51,6 +53,8 @@ const REPORT_EVERY = 3_000;
 const MOST_LISTS = 100;
 const OUTDATED =
   'the schema of the database was brought up to date by a newer Ralph that this one does not work with; install that one, and start the worker again';
+/** How often a branch is shown that the remote does not take: the job comes again when its lease ends, for an hour. */
+const MOST_SHOWN = 360;
 /** Milliseconds that a step may take to finish after the worker was asked to end; then it is left. */
 const GRACE = 14_000;
 
@@ -139,10 +143,8 @@ async function look(options: WorkerOptions, state: State): Promise<boolean> {
   if (standing.isDraining || standing.isOutdated) drain(state);
   for (const [id, { held: each }] of held)
     if (ids.includes(id) && standing.fences.get(id) !== each.unit.fence) each.lost();
-  for (const told of standing.commands) {
-    held.get(told.unit)?.held.tell(told);
-    await database.query('update ralph.command set done_at = now() where id = $1', [told.id]);
-  }
+  for (const [id, how] of standing.cancels) held.get(id)?.held.cancel(how);
+  for (const told of standing.commands) held.get(told.unit)?.held.tell(told);
   if (state.isDraining) return false;
   const { labels, version, repos } = options;
   const free = slots - busy(state);
@@ -243,7 +245,7 @@ async function fetchJobs(
 
 /** The worker that had it died after its work was on record, and before its branch was shown. */
 async function finishOver(
-  { database, showBranch, say }: WorkerOptions,
+  { database, showBranch, say, draining }: WorkerOptions,
   { showing }: State,
   id: string,
   job: Job,
@@ -253,9 +255,12 @@ async function finishOver(
   try {
     const unit = await unitOf(database, id);
     const hasWork = unit && unit.headSha !== null && flawOf(unit) === undefined;
-    const why = hasWork ? await showBranch(unit) : undefined;
-    if (why === undefined) await completeJob(database, database, job);
-    else say('not-shown', id, { why });
+    const problem = hasWork ? await showBranch(unit, draining) : undefined;
+    if (problem) say('not-shown', id, { why: formatProblem(problem) });
+    const isAgain = isRefusal(problem) && problem.answer !== 'stop' && job.retryCount < MOST_SHOWN;
+    if (isAgain) return;
+    if (unit && problem) await noteNotShown(database, unit, formatProblem(problem));
+    await completeJob(database, database, job);
   } catch (error) {
     say('not-shown', id, { why: errorWords(error) });
   } finally {

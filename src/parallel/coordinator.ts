@@ -10,6 +10,7 @@ import { boardUsage, laneUsage } from '../domain/lanes/board-sums.ts';
 import { highest, type Paid, type Sum, sumOf } from '../domain/run/budget.ts';
 import type { RecordedEvent } from '../domain/run/event.ts';
 import { timeIsUp } from '../domain/run/limits.ts';
+import { isRefusal } from '../domain/run/remote-answer.ts';
 import type { LoopResult } from '../domain/run/result.ts';
 import { successOf } from '../domain/run/verdict.ts';
 import { formatProblem, isProblem } from '../domain/text/problem.ts';
@@ -31,7 +32,7 @@ import { createPlaces } from './lane-place.ts';
 import type { LaneWork } from './lane-work.ts';
 import { createLanes, endedChild, type Lanes, type LaneWorld, type RemoteLanes } from './lanes.ts';
 import { worktreeName } from './names.ts';
-import { changedInputs, clearAway, createQueue, type MergeQueue } from './queue.ts';
+import { changedInputs, clearAway, createQueue, type MergeQueue, movedWords } from './queue.ts';
 
 export interface CoordinatorOptions {
   readonly work: LaneWork;
@@ -52,9 +53,11 @@ export async function coordinate(options: CoordinatorOptions, world: EngineWorld
   const own = await openOwnGit({ cwd: parts.project.root, env: parts.env });
   if (isProblem(own)) return endRun(options, world, { reason: 'invalid_config', detail: formatProblem(own) });
   const here = createIntegration(own, runId);
-  const integration = (await options.elsewhere?.integration(here)) ?? here;
-  if (isProblem(integration))
-    return endRun(options, world, { reason: 'interrupted', detail: formatProblem(integration) });
+  const integration = (await options.elsewhere?.integration(here, world)) ?? here;
+  if (isProblem(integration)) {
+    const reason = isRefusal(integration) && integration.answer === 'stop' ? 'needs_you' : 'interrupted';
+    return endRun(options, world, { reason, detail: formatProblem(integration) });
+  }
   const problem = await begin(options, world, integration);
   if (problem) return endRun(options, world, { reason: 'invalid_config', detail: problem });
   const ended = await untilOver(options, world, integration);
@@ -76,7 +79,8 @@ async function begin(
   const tip = await firstTip(work, world, integration, base);
   if (isProblem(tip)) return formatProblem(tip);
   const now = await integration.tip();
-  if (now !== tip && !(await integration.swap(now, tip))) return 'The integration branch cannot be made.';
+  const made = now === tip || (await integration.swap(now, tip));
+  if (made !== true) return isProblem(made) ? formatProblem(made) : 'The integration branch cannot be made.';
   const undelivered = tip === base ? undefined : await integration.deliver(tip, base);
   if (undelivered) return formatProblem(undelivered);
   await integration.publish(undefined);
@@ -139,8 +143,7 @@ async function reconcile(
     const { number, commit } = open.candidate;
     const inputs = await changedInputs({ parts, integration }, board.base, commit);
     emit({ type: 'landed', story: open.story, number, commit, tree, ...inputs });
-  } else if (now !== board.tip)
-    return `The integration branch is at ${now}, and the ledger says ${board.tip}: nothing is merged on top of what nobody checked.`;
+  } else if (now !== board.tip) return movedWords(integration);
   await integration.deliver(now, board.base);
   const moved = await integration.publish(board.tip);
   if (moved !== undefined) warn(emit, moved);

@@ -13,7 +13,7 @@ import type { LoopResult } from '../domain/run/result.ts';
 import { isSuccess, type StopReason } from '../domain/run/stop-reason.ts';
 import { formatProblem, isProblem, type Problem } from '../domain/text/problem.ts';
 import type { Usage } from '../domain/turn/usage.ts';
-import { warn } from '../engine/steps.ts';
+import { type EngineWorld, warn } from '../engine/steps.ts';
 import { createStopRequest, type StopRequest } from '../engine/stop.ts';
 import { loadState } from '../store/checkpoint.ts';
 import { lastEntry } from '../store/ledger-end.ts';
@@ -56,7 +56,7 @@ export interface RemoteLanes {
   /** Who else spends it is not known here. */
   readonly budget: { room(): Paid };
   /** The branch there instead of the one here. */
-  integration(here: Integration): Promise<Integration | Problem>;
+  integration(here: Integration, world: Pick<EngineWorld, 'stop' | 'emit'>): Promise<Integration | Problem>;
 }
 
 export type Lanes = ReturnType<typeof createLanes>;
@@ -257,7 +257,7 @@ export interface Handed {
   /** What was proven, as a commit that is known here. */
   commit(tree: string | undefined): Promise<string | Problem>;
   /** Work that does not land stays reachable all the same. */
-  keep(child: string): Promise<void>;
+  keep(child: string): Promise<Problem | undefined>;
 }
 
 function handedBy(world: LaneWorld, lane: Lane, worktree: Worktree): Handed {
@@ -275,7 +275,7 @@ function handedBy(world: LaneWorld, lane: Lane, worktree: Worktree): Handed {
     async keep(child) {
       const branch = await open();
       const { commit } = isProblem(branch) ? {} : await branch.own.head();
-      if (commit !== undefined) await integration.pin(pinName(child), commit);
+      return commit === undefined ? undefined : integration.pin(pinName(child), commit);
     },
   };
 }
@@ -296,7 +296,8 @@ export async function handIn(
   const ledger = lastEntry(paths.events).prev;
   if (!isSuccess(stopReason)) {
     parts.emit({ ...end, ledger, why: endingSentence({ stopReason, detail, proof }) });
-    await handed.keep(child);
+    const unkept = await handed.keep(child);
+    if (unkept) warn(parts.emit, `The work of ${lane.id} is not kept: ${formatProblem(unkept)}`);
     return;
   }
   const commit = await handed.commit(proof.tree ?? undefined);
@@ -310,7 +311,11 @@ export async function handIn(
     parts.emit({ ...end, ledger, why: formatProblem(patch) });
     return;
   }
-  await integration.pin(pinName(child), commit);
+  const unkept = await integration.pin(pinName(child), commit);
+  if (unkept) {
+    parts.emit({ ...end, ledger, why: formatProblem(unkept) });
+    return;
+  }
   parts.emit({ ...end, ledger });
   if (work.choose && !lane.sentBack) {
     const why = 'it is proven, and is compared with the others';

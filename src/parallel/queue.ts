@@ -74,7 +74,9 @@ export function createQueue(world: QueueWorld) {
       }
       busy = true;
       try {
-        await perform(world, action, failed);
+        const why = await perform(world, action, failed);
+        // What a run that is being stopped did not do, the next one does.
+        if (!parts.stopping.aborted) halted = why;
       } finally {
         busy = false;
       }
@@ -94,11 +96,12 @@ function storySeconds({ lanes }: Board): number | undefined {
   );
 }
 
+/** Returns why nothing lands any more; undefined: it goes on. */
 async function perform(
   world: QueueWorld,
   action: Exclude<QueueAction, { readonly kind: 'check' }>,
   failed: ReadonlyMap<number, string>,
-): Promise<void> {
+): Promise<string | undefined> {
   switch (action.kind) {
     case 'build':
       return build(world, action.entry, action.onto);
@@ -118,10 +121,10 @@ async function perform(
   }
 }
 
-async function build(world: QueueWorld, entry: Queued, onto: string): Promise<void> {
+async function build(world: QueueWorld, entry: Queued, onto: string): Promise<string | undefined> {
   const { integration, work, parts, board } = world;
   const lane = laneOf(board(), entry.story);
-  if (!lane) return;
+  if (!lane) return undefined;
   const child = endedChild(world, lane.runs.at(-1) ?? '');
   const number = board().candidates + 1;
   const made = { head: entry.head, message: work.message(lane), date: entry.at };
@@ -140,7 +143,7 @@ async function build(world: QueueWorld, entry: Queued, onto: string): Promise<vo
     const problem = [built, open].find(isProblem);
     const why = problem ? `it cannot be merged: ${formatProblem(problem)}` : EMPTY;
     parts.emit({ type: 'lane-kept', story: lane.id, why, needsYou: true, commit: entry.head });
-    return;
+    return undefined;
   }
   if (built.kind === 'conflict') return sendBack(world, entry, conflictBack(built.conflicts, number));
   const { commit } = built;
@@ -150,8 +153,10 @@ async function build(world: QueueWorld, entry: Queued, onto: string): Promise<vo
   // A review is of a change: another change was not reviewed.
   const patch = work.isReviewed ? await integration.patchOf(onto, commit, work.ownPaths) : entry.patch;
   if (patch !== entry.patch) return sendBack(world, entry, { why: 'changed', files: [], number, detail: '' });
-  await integration.pin(`queue/${number}`, commit);
+  const unkept = await integration.pin(`queue/${number}`, commit);
+  if (unkept) return formatProblem(unkept);
   parts.emit({ type: 'candidate', story: entry.story, number, tip: onto, commit });
+  return undefined;
 }
 
 function conflictBack(conflicts: readonly Conflict[], number: number): Back {
@@ -166,14 +171,11 @@ async function land(
   { integration, parts, board, work, runId, places }: QueueWorld,
   entry: Queued,
   candidate: Candidate,
-): Promise<void> {
+): Promise<string | undefined> {
   const { number, commit, tip } = candidate;
-  const now = await integration.tip();
-  const isThere = now === commit || (await integration.swap(tip, commit));
-  if (!isThere) {
-    warn(parts.emit, `The integration branch has moved to ${now}: ${entry.story} is merged again.`);
-    return;
-  }
+  const isThere = (await integration.tip()) === commit || (await integration.swap(tip, commit));
+  if (isProblem(isThere)) return formatProblem(isThere);
+  if (!isThere) return movedWords(integration);
   const tree = await integration.own.treeOf(commit);
   const removed = await removedWork(integration, board(), candidate, work.ownPaths);
   if (isProblem(removed))
@@ -195,6 +197,14 @@ async function land(
   await places.close(entry.story);
   await clearAway(parts, worktreeName(runId, { id: entry.story }, board()));
   await integration.unpin(laneName(child));
+  return undefined;
+}
+
+/** Whoever can push can have moved it, an agent too: nothing is built on what no check has seen, and nothing of it is taken away. */
+export async function movedWords(integration: Integration): Promise<string> {
+  const others = await integration.others();
+  if (isProblem(others)) return formatProblem(others);
+  return `${others}, and not by Ralph: nothing lands on what nobody checked. What has landed is kept; to go on from what is there now, start again from that branch.`;
 }
 
 /** What the checks rest on and somebody has changed since the run began. */
@@ -225,7 +235,11 @@ interface Back {
   readonly detail: string;
 }
 
-async function sendBack({ board, parts, integration }: QueueWorld, entry: Queued, back: Back): Promise<void> {
+async function sendBack(
+  { board, parts, integration }: QueueWorld,
+  entry: Queued,
+  back: Back,
+): Promise<undefined> {
   const { story, head } = entry;
   const returns = (laneOf(board(), story)?.returns ?? 0) + 1;
   const others = await landedSince(integration, board(), head);

@@ -30,10 +30,19 @@ const NAME = /^\d{14}-[0-9a-f]{8}\.json$/;
 const MOST_BYTES = 8 * LONGEST_TEXT;
 
 /** Whole or not at all: a run never reads half a message. */
-export function sendMessage({ state: { inbox } }: Place, message: Message, now: number): void {
+export function sendMessage(place: Place, message: Message, now: number): void {
+  putMessage(place, message, messageId(now, randomBytes(4).toString('hex')));
+}
+
+/** Under a name that was given to it elsewhere: sent twice, it is there once. */
+export function putMessage({ state: { inbox } }: Place, message: Message, id: string): void {
   ensureFolder(inbox);
-  const id = `${String(Math.floor(now)).padStart(14, '0')}-${randomBytes(4).toString('hex')}.json`;
   writeAtomic(join(inbox, id), JSON.stringify(message));
+}
+
+/** `own`: eight hexadecimal digits. */
+export function messageId(now: number, own: string): string {
+  return `${String(Math.floor(now)).padStart(14, '0')}-${own}.json`;
 }
 
 /** Those that nobody has acted on yet. A file that is none is left alone. */

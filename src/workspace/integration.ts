@@ -3,6 +3,7 @@
  * the repository, and what is believed of the branch is kept there. The repository of the user gets what has landed.
  */
 import { isProblem, type Problem } from '../domain/text/problem.ts';
+import { visible } from '../domain/text/visible.ts';
 import { complaint, type Git } from '../platform/git.ts';
 import { sha256 } from '../platform/hash.ts';
 import { deliver } from './commit-in-repository.ts';
@@ -40,12 +41,23 @@ export function createIntegration(own: OwnGit, run: string) {
   };
   /** Where the branch of this run stands, as Ralph left it. */
   const tip = () => commitOf({ git: objects, gitDir: objects.cwd, commonDir: objects.cwd }, ref);
+  const nameOf = async (commit: string) => {
+    const said = await ask(['log', '-1', '--format=%an%n%s', commit]);
+    const [who = '', what = ''] = visible(said ?? '').split('\n', 2);
+    return who === '' ? commit : `${commit} by ${who} ("${what.slice(0, 80)}")`;
+  };
   return {
     own,
     tip,
     /** Moves it, if it stands on `from`; returns whether it did. */
-    swap: async (from: string | undefined, to: string): Promise<boolean> =>
+    swap: async (from: string | undefined, to: string): Promise<boolean | Problem> =>
       (await ask(['update-ref', ref, to, from ?? '0'.repeat(to.length)])) !== undefined,
+    /** Where somebody else has moved it, and who that was as far as git knows. */
+    async others(there?: string | null): Promise<string | Problem> {
+      const now = there === undefined ? await tip() : there;
+      const branch = shown.slice('refs/heads/'.length);
+      return now ? `${branch} was moved to ${await nameOf(now)}` : `${branch} was deleted`;
+    },
     /** Shows it in the user's repository. Returns what was wrong there: somebody else had moved it. */
     async publish(from: string | undefined): Promise<string | undefined> {
       const [now, there] = [await tip(), await commitOf(own.repository, shown)];
@@ -76,10 +88,11 @@ export function createIntegration(own: OwnGit, run: string) {
     /** What differs between two commits, by path, a line for each; the files named do not count. */
     changedLines: rememberLines(own),
     /** Keeps a commit from being collected, here and in the user's repository. */
-    async pin(name: string, commit: string): Promise<void> {
+    async pin(name: string, commit: string): Promise<Problem | undefined> {
       await objects.run(['update-ref', `refs/ralph/${run}/${name}`, commit]);
       // It is refused where the commit was not handed over.
       await own.repository.git.run(['update-ref', `refs/ralph/kept/${run}/${name}`, commit]);
+      return undefined;
     },
     /** What was kept under this name is in what has landed. */
     unpin: (name: string) => removeRefs(own.repository.git, `refs/ralph/kept/${run}/${name}/`),

@@ -2,7 +2,8 @@
  * A repository elsewhere, reached from Ralph's own git directory with the user's settings as they were kept when the place of work was
  * made: no hook, filter or setting of the work tree has a say.
  */
-import type { Problem } from '../domain/text/problem.ts';
+import { type RemoteProblem, remoteProblem } from '../domain/run/remote-answer.ts';
+import { isProblem } from '../domain/text/problem.ts';
 import { TOO_LONG } from '../platform/capture.ts';
 import { complaint, type Env, type Git, git as gitAt } from '../platform/git.ts';
 import type { OwnGit } from './own-git.ts';
@@ -10,13 +11,13 @@ import { networkEnv, recordSettings } from './scm-network.ts';
 
 export interface Remote {
   /** Writes a commit to a branch or another name there, whatever is there now. */
-  put(commit: string, ref: string): Promise<Problem | undefined>;
+  put(commit: string, ref: string): Promise<RemoteProblem | undefined>;
   /** Moves it from one commit to another; `from` undefined: nothing is there yet. 'moved': somebody else was there. */
-  swap(ref: string, from: string | undefined, to: string): Promise<'done' | 'moved' | Problem>;
+  swap(ref: string, from: string | undefined, to: string): Promise<'done' | 'moved' | RemoteProblem>;
   /** Where it stands; undefined: it is not there. */
-  tip(ref: string): Promise<string | undefined | Problem>;
+  tip(ref: string): Promise<string | undefined | RemoteProblem>;
   /** Brings what these names hold, with all that it is built on, under the same names. */
-  bring(refs: readonly string[]): Promise<Problem | undefined>;
+  bring(refs: readonly string[]): Promise<RemoteProblem | undefined>;
 }
 
 /** git that may reach other repositories; only in a folder that no agent has worked in. */
@@ -34,14 +35,19 @@ export async function openRemote(own: OwnGit, env: Env, url: string, abort: Abor
   const git = patient(own.objects.at(own.top).with(networkEnv(own, env)), abort);
   let last: Promise<unknown> = Promise.resolve();
   return {
-    put: (commit, ref) => push(git, url, [`+${commit}:${ref}`]),
+    async put(commit, ref) {
+      const problem = await push(git, url, [`+${commit}:${ref}`]);
+      // Whoever was quicker may have put the same there.
+      const isThere = problem?.answer === 'rebuild' && (await tip(git, url, ref)) === commit;
+      return isThere ? undefined : problem;
+    },
     async swap(ref, from, to) {
       const lease = `--force-with-lease=${ref}:${from ?? ''}`;
       const problem = await push(git, url, [lease, `${to}:${ref}`]);
       if (!problem) return 'done';
       const now = await tip(git, url, ref);
       if (now === to) return 'done';
-      return typeof now !== 'object' && now !== from ? 'moved' : problem;
+      return !isProblem(now) && now !== from ? 'moved' : problem;
     },
     tip: ref => tip(git, url, ref),
     bring(refs) {
@@ -53,9 +59,15 @@ export async function openRemote(own: OwnGit, env: Env, url: string, abort: Abor
   };
 }
 
+/** What a remote that does not do what it is asked says, and what is done then. */
+export function refused(url: string, output: string, code: number): RemoteProblem {
+  return remoteProblem(url, output, complaint(output, code));
+}
+
 type Running = Pick<Git, 'run'>;
 
-function patient(git: Git, signal: AbortSignal): Running {
+/** No exchange lasts for ever. */
+export function patient(git: Git, signal: AbortSignal): Running {
   let timeout = FIRST_PATIENCE;
   return {
     async run(args) {
@@ -66,18 +78,18 @@ function patient(git: Git, signal: AbortSignal): Running {
   };
 }
 
-async function push(git: Running, url: string, words: readonly string[]): Promise<Problem | undefined> {
+async function push(git: Running, url: string, words: readonly string[]): Promise<RemoteProblem | undefined> {
   const { code, output } = await git.run(['push', '--quiet', '--no-verify', url, ...words]);
-  return code === 0 ? undefined : { where: url, what: complaint(output, code) };
+  return code === 0 ? undefined : refused(url, output, code);
 }
 
-async function tip(git: Running, url: string, ref: string): Promise<string | undefined | Problem> {
+async function tip(git: Running, url: string, ref: string): Promise<string | undefined | RemoteProblem> {
   const { code, stdout, output } = await git.run(['ls-remote', '--quiet', url, ref]);
-  if (code !== 0) return { where: url, what: complaint(output, code) };
+  if (code !== 0) return refused(url, output, code);
   return /^([0-9a-f]{40,64})\t/.exec(stdout)?.[1];
 }
 
-async function bring(git: Running, url: string, refs: readonly string[]): Promise<Problem | undefined> {
+async function bring(git: Running, url: string, refs: readonly string[]): Promise<RemoteProblem | undefined> {
   const specs = refs.map(ref => `+${ref}:${ref}`);
   // Ralph's own directory begins without history; merging needs it.
   const { stdout } = await git.run(['rev-parse', '--is-shallow-repository']);
@@ -89,5 +101,5 @@ async function bring(git: Running, url: string, refs: readonly string[]): Promis
   // git calls it a failure to get no history where no name fits, and says nothing.
   const there = await git.run(['ls-remote', '--quiet', url, ...refs]);
   const isNothing = there.code === 0 && there.stdout === '';
-  return isNothing ? undefined : { where: url, what: complaint(output, code) };
+  return isNothing ? undefined : refused(url, output, code);
 }

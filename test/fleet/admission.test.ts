@@ -4,7 +4,7 @@ import type { EndedTurn } from '../../src/domain/run/event.ts';
 import type { Usage } from '../../src/domain/turn/usage.ts';
 import { admit } from '../../src/fleet/admission.ts';
 import { listBudget, reserve, spend, unitBudget } from '../../src/fleet/budget.ts';
-import { cancelUnit } from '../../src/fleet/commands.ts';
+import { cancelUnit, standingOf } from '../../src/fleet/commands.ts';
 import { type Database, openDatabase } from '../../src/fleet/database.ts';
 import { openQueues } from '../../src/fleet/lease.ts';
 import { MIGRATIONS } from '../../src/fleet/migrations.ts';
@@ -476,8 +476,62 @@ describeWithPostgres('the database of a fleet', () => {
     await claimUnit(database, 'list.B', 'one', 1);
     expect(await cancelUnit(database, 'list', 'ada')).toBe(true);
     expect(await inState(database, 'cancelled')).toEqual(['list', 'list.A']);
-    const { rows } = await database.query('select unit, body from ralph.command');
-    expect(rows).toEqual([{ unit: 'list.B', body: { kind: 'cancel', gently: false } }]);
+    expect(await unitOf(database, 'list.B')).toMatchObject({ state: 'running', cancel: 'now' });
+    // Its worker is dead: whoever takes it over ends it.
+    expect(await claimUnit(database, 'list.B', 'two', 1)).toBeUndefined();
+    expect(await unitOf(database, 'list.B')).toMatchObject({ state: 'cancelled', stopReason: 'cancelled' });
+  });
+
+  test.each([
+    { state: 'ready' },
+    { state: 'parked', seconds: 60, detail: 'its account is limited' },
+    { state: 'parked', trouble: 'it is away', most: 50 },
+    { state: 'stopped', detail: 'it was refused' },
+  ] as const)('ends a unit that was cancelled when its worker gives it up as %s', async ending => {
+    const database = await open();
+    await add(database, 'u');
+    const claim = await claimUnit(database, 'u', 'one', 1);
+    if (!claim) throw new Error('not claimed');
+    expect(await cancelUnit(database, 'u', 'ada', true)).toBe(false);
+    expect(await releaseUnit(database, claim.unit, ending, async () => {})).toBe(true);
+    expect(await unitOf(database, 'u')).toMatchObject({ state: 'cancelled', stopReason: 'cancelled' });
+  });
+
+  test('lets a unit that is ready not begin before its time', async () => {
+    const database = await open();
+    await add(database, 'u');
+    await database.query("update ralph.unit set ready_at = now() + interval '1 hour'");
+    const worker = { worker: 'w', version: 1 };
+    expect((await standingOf(database, worker, [])).mayBegin).toBe(false);
+    expect(await admit(database, ANYBODY)).toBe(0);
+    await database.query('update ralph.unit set ready_at = now()');
+    expect((await standingOf(database, worker, [])).mayBegin).toBe(true);
+    expect(await admit(database, ANYBODY)).toBe(1);
+  });
+
+  test('forgets in vain tries of a unit with its first progress, and not with a line that only begins', async () => {
+    const database = await open();
+    await add(database, 'u');
+    const tryOnce = async (type?: 'run-resumed' | 'turn-ended') => {
+      const claim = await claimUnit(database, 'u', 'one', 1);
+      if (!claim) throw new Error('not claimed');
+      const { rows } = await database.query<{ seq: number }>(
+        'select count(*)::int + 1 as seq from ralph.event',
+      );
+      const lines = type ? [{ seq: rows[0]?.seq ?? 1, type, text: '{}' }] : [];
+      await writeProgress(database, claim.unit, { lines, carry: 'a'.repeat(40) });
+      const ending = { state: 'parked', trouble: 'it is away', most: 4 } as const;
+      await releaseUnit(database, claim.unit, ending, async () => {});
+      const after = await database.query('select state, waits from ralph.unit');
+      return after.rows[0];
+    };
+    expect(await tryOnce()).toEqual({ state: 'parked', waits: 1 });
+    expect(await tryOnce('run-resumed')).toEqual({ state: 'parked', waits: 2 });
+    expect(await tryOnce('turn-ended')).toEqual({ state: 'parked', waits: 1 });
+    expect(await tryOnce('run-resumed')).toEqual({ state: 'parked', waits: 2 });
+    expect(await tryOnce()).toEqual({ state: 'parked', waits: 3 });
+    expect(await tryOnce()).toEqual({ state: 'stopped', waits: 3 });
+    expect((await unitOf(database, 'u'))?.detail).toBe('it was tried 4 times: it is away');
   });
 
   test('gives a unit up that ends one worker after the other', async () => {

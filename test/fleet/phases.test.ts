@@ -8,6 +8,7 @@ import { Client } from 'pg';
 import { expect, onTestFinished, test } from 'vitest';
 import { isProblem } from '../../src/domain/text/problem.ts';
 import { admit } from '../../src/fleet/admission.ts';
+import { FLEET_VERSION } from '../../src/fleet/migrations.ts';
 import { openFleet } from '../../src/fleet/open.ts';
 import { type FleetRig, fleetRig, type Machine } from '../rig/fleet.ts';
 import { describeWithPostgres, sharedPostgres } from '../rig/postgres.ts';
@@ -108,7 +109,7 @@ async function behindLock(rig: FleetRig, unit: string, own: string) {
   const { RALPH_DATABASE_URL: database = '' } = rig.env;
   const fleet = await openFleet({ database }, {});
   if (isProblem(fleet)) throw new Error(fleet.what);
-  expect(await admit(fleet, { free: 1, labels: ['claude', own], version: 1, repos: [] })).toBe(1);
+  expect(await admit(fleet, { free: 1, labels: ['claude', own], version: FLEET_VERSION, repos: [] })).toBe(1);
   await fleet.close();
   const client = new Client({ connectionString: database });
   onTestFinished(() => client.end());

@@ -37,6 +37,20 @@ describeWithPostgres('a list of stories in a fleet', () => {
     expectOnce(lanes);
   });
 
+  test('is one unit, however often it is submitted, unless it is asked for once more', async () => {
+    const rig = fleetRig(await postgres().createDatabase(), laneRig([plain('US-001')]));
+    const unit = await rig.submit(...CHECK);
+    expect(await rig.submit(...CHECK)).toBe(unit);
+    expect(await rig.fleet('submit', 'prd', ...CHECK, '--agent', 'claude')).toBe(
+      `${unit}\nThis list was submitted already, and is ready: see it with \`ralph fleet status ${unit}\`. --again submits it once more.\n`,
+    );
+    const again = await rig.submit(...CHECK, '--again');
+    expect(again).not.toBe(unit);
+    expect(await rig.submit(...CHECK, '--check', 'true'), 'other checks').not.toBe(unit);
+    await rig.fleet('cancel', unit);
+    expect(await rig.submit(...CHECK), 'one that came to nothing').not.toBe(unit);
+  });
+
   test('sends a story back that does not fit, wherever it was done', async () => {
     const lanes = laneRig([plain('US-001'), plain('US-002')]);
     lanes.does('US-001', 'implement', 'mkdir -p work; echo one > work/same');

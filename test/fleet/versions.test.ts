@@ -2,6 +2,7 @@
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
+import { FLEET_VERSION } from '../../src/fleet/migrations.ts';
 import { fleetRig } from '../rig/fleet.ts';
 import { describeWithPostgres, sharedPostgres } from '../rig/postgres.ts';
 import { BIN, ralph } from '../rig/ralph.ts';
@@ -19,7 +20,12 @@ function newerRalph(minVersion: number): string {
   const main = join(folder, 'bin/main.cjs');
   const text = readFileSync(main, 'utf8');
   expect(text.split(NUMBER)).toHaveLength(2);
-  const step = { version: 2, name: 'notes', minVersion, sql: 'alter table ralph.unit add column note text' };
+  const step = {
+    version: FLEET_VERSION + 1,
+    name: 'notes',
+    minVersion,
+    sql: 'alter table ralph.unit add column note text',
+  };
   writeFileSync(main, text.replace(NUMBER, `MIGRATIONS.push(${JSON.stringify(step)}); ${NUMBER}`));
   return join(folder, 'bin/ralph.cjs');
 }
@@ -30,7 +36,7 @@ describeWithPostgres('workers of two versions', () => {
   test('work side by side, and a unit that needs the newer one is left to it', async () => {
     const rig = fleetRig(await postgres().createDatabase());
     rig.does('echo 1 > first.txt; echo done > work.txt');
-    const bin = newerRalph(1);
+    const bin = newerRalph(FLEET_VERSION);
     const older = rig.worker('older');
     await older.until('started');
     const submit = ['fleet', 'submit', 'loop', ...CHECKED, '--agent', 'claude', '--json'];
@@ -51,10 +57,15 @@ describeWithPostgres('workers of two versions', () => {
     const rig = fleetRig(await postgres().createDatabase());
     const older = rig.worker('older');
     await older.until('started');
-    expect((await ralph(['fleet', 'status'], { ...rig.options, bin: newerRalph(2) })).code).toBe(0);
+    expect(
+      (await ralph(['fleet', 'status'], { ...rig.options, bin: newerRalph(FLEET_VERSION + 1) })).code,
+    ).toBe(0);
     await older.until('brought up to date by a newer Ralph');
     expect((await older.finished).code).toBe(0);
     const { code, stdout, stderr } = await rig.worker('another').finished;
-    expect([code, stdout + stderr]).toEqual([2, expect.stringContaining('it needs one that knows 2')]);
+    expect([code, stdout + stderr]).toEqual([
+      2,
+      expect.stringContaining(`it needs one that knows ${FLEET_VERSION + 1}`),
+    ]);
   });
 });

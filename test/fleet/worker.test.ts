@@ -5,6 +5,7 @@ import { expect, test } from 'vitest';
 import { isProblem } from '../../src/domain/text/problem.ts';
 import { HIDDEN } from '../../src/domain/text/secret-formats.ts';
 import { admit } from '../../src/fleet/admission.ts';
+import { FLEET_VERSION } from '../../src/fleet/migrations.ts';
 import { openFleet } from '../../src/fleet/open.ts';
 import { fleetRig } from '../rig/fleet.ts';
 import { describeWithPostgres, sharedPostgres } from '../rig/postgres.ts';
@@ -56,7 +57,7 @@ describeWithPostgres('a worker', () => {
     const theirs = await rig.submit('Write it', '--check', 'grep -q done work.txt');
     const database = await openFleet({ database: rig.env.RALPH_DATABASE_URL }, {});
     if (isProblem(database)) throw new Error(database.what);
-    expect(await admit(database, { free: 1, labels: ['claude'], version: 1, repos: [] })).toBe(1);
+    expect(await admit(database, { free: 1, labels: ['claude'], version: FLEET_VERSION, repos: [] })).toBe(1);
     await database.close();
     const repo = ['--repo', `file://${rig.remote.dir}`];
     const ours = await rig.submit('Write it', '--check', 'grep -q done work.txt', ...repo);

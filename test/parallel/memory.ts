@@ -81,6 +81,7 @@ export function memory(base: Files) {
       at = to;
       return true;
     },
+    others: async () => `it was moved to ${at}`,
     publish: async () => undefined,
     merge: async (tip, other) => merge(tip, other),
     baseOf: async (one, other) => baseOf(one, other),

@@ -80,7 +80,7 @@ leaves the step of each unit, pushes what is there and ends within 25 seconds.
       labels: labelsOf(call),
       version: FLEET_VERSION,
       once: options.once === true,
-      showBranch: unit => showBranch(env, unit),
+      showBranch: (unit, abort) => showBranch(env, unit, abort),
       draining: drain.signal,
     });
     const metrics =

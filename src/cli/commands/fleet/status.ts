@@ -3,8 +3,9 @@
 import { endingOf, isSuccess } from '../../../domain/run/stop-reason.ts';
 import { dollars as money } from '../../../domain/turn/dollars.ts';
 import { openFleet } from '../../../fleet/open.ts';
-import type { Unit } from '../../../fleet/unit.ts';
+import type { Unit, UnitState } from '../../../fleet/unit.ts';
 import { type FleetView, readFleet, waitsFor } from '../../../fleet/view.ts';
+import { counted } from '../../../report/numbers.ts';
 import { answer, type CliCommand, orThrow } from '../../command.ts';
 import { watch } from '../../signals.ts';
 import { DATABASE } from '../../which-run.ts';
@@ -28,17 +29,32 @@ export const status: CliCommand = {
         answer(output, { ...view, units }, () => fleetLines(view).join('\n'));
         return 0;
       }
-      return await watch(output, async () => `${fleetLines(await look()).join('\n')}\n`);
+      return await watch(output, async room => {
+        const lines = fleetLines(await look(), room);
+        return `${lines.map(line => [...line].slice(0, output.columns()).join('')).join('\n')}\n`;
+      });
     } finally {
       await database.close();
     }
   },
 };
 
-export function fleetLines(view: FleetView): readonly string[] {
-  const { units, workers, accounts } = view;
-  const budgets = view.budgets.filter(({ unit }) => unit === null);
-  const rows = units.map(unit => [
+/** `room`: how many lines there may be; what is left out is counted. */
+export function fleetLines(view: FleetView, room = Infinity): readonly string[] {
+  const { units, accounts } = view;
+  const around = [
+    '',
+    ...workerLines(view, room / 3),
+    ...budgetLines(view),
+    ...accounts
+      .filter(({ limited }) => limited > 0)
+      .map(({ id, limited }) => `The account ${id} is limited for another ${Math.ceil(limited)} s.`),
+  ];
+  // Its head and the line that counts the rest are lines, too.
+  const most = Math.max(1, room - around.length - 2);
+  const isCut = units.length > most;
+  const shown = isCut ? [...units].sort(byUrgency).slice(0, most) : units;
+  const rows = shown.map(unit => [
     unit.id,
     unit.state,
     unit.worker ?? '-',
@@ -51,36 +67,60 @@ export function fleetLines(view: FleetView): readonly string[] {
     ...(units.length === 0
       ? ['There are no units: `ralph fleet submit loop "…" --check "…"` adds one.']
       : []),
-    '',
-    ...(workers.length === 0
-      ? ['No worker is running: start one with `ralph worker`.']
-      : table([
-          ['WORKER', 'BUSY', 'LABELS', ''],
-          ...workers.map(({ id, busy, slots, labels, draining, silence }) => [
-            id,
-            `${busy}/${slots}`,
-            labels.join(', '),
-            silence > 15 ? `not seen for ${Math.round(silence)} s` : draining ? 'takes nothing more' : '',
-          ]),
-        ])),
-    ...(budgets.length === 0
-      ? []
-      : [
-          '',
-          ...table([
-            ['BUDGET', 'SPENT', 'HELD', 'OF'],
-            ...budgets.map(({ id, spent, reserved, cap }) => [id, money(spent), money(reserved), money(cap)]),
-          ]),
-        ]),
-    ...accounts
-      .filter(({ limited }) => limited > 0)
-      .map(({ id, limited }) => `The account ${id} is limited for another ${Math.ceil(limited)} s.`),
+    ...(isCut ? [`${most} of ${counts(units)}. \`ralph fleet status\` lists them all.`] : []),
+    ...around,
   ];
 }
 
 /** Why it stopped, where nobody has said more. */
 function endedWords({ stopReason }: Unit): string | undefined {
   return stopReason === null || isSuccess(stopReason) ? undefined : endingOf(stopReason).short;
+}
+
+/** What is worked on, what came to nothing, what waits, what is done; of each the latest first. */
+const URGENCY: readonly UnitState[] = [
+  ...(['running', 'lost', 'stopped', 'parked', 'admitted'] as const),
+  ...(['ready', 'waiting', 'done', 'cancelled'] as const),
+];
+
+function byUrgency(one: Unit, other: Unit): number {
+  return (
+    URGENCY.indexOf(one.state) - URGENCY.indexOf(other.state) ||
+    Number(other.submittedAt) - Number(one.submittedAt)
+  );
+}
+
+function counts(units: readonly Unit[]): string {
+  const each = URGENCY.map(state => [units.filter(unit => unit.state === state).length, state] as const);
+  const words = each.filter(([count]) => count > 0).map(([count, state]) => `${count} ${state}`);
+  return `${counted(units.length, 'unit')}: ${words.join(', ')}`;
+}
+
+function workerLines({ workers }: FleetView, room: number): readonly string[] {
+  if (workers.length === 0) return ['No worker is running: start one with `ralph worker`.'];
+  const most = Math.max(1, Math.floor(room) - 2);
+  const shown = workers.length > most + 1 ? workers.slice(0, most) : workers;
+  const rows = shown.map(({ id, busy, slots, labels, draining, silence }) => [
+    id,
+    `${busy}/${slots}`,
+    labels.join(', '),
+    silence > 15 ? `not seen for ${Math.round(silence)} s` : draining ? 'takes nothing more' : '',
+  ]);
+  const slots = workers.reduce((sum, worker) => sum + worker.slots, 0);
+  const busy = workers.reduce((sum, worker) => sum + worker.busy, 0);
+  return [
+    ...table([['WORKER', 'BUSY', 'LABELS', ''], ...rows]),
+    ...(shown === workers
+      ? []
+      : [`${shown.length} of ${workers.length} workers, which have ${busy}/${slots} units.`]),
+  ];
+}
+
+function budgetLines(view: FleetView): readonly string[] {
+  const budgets = view.budgets.filter(({ unit }) => unit === null);
+  if (budgets.length === 0) return [];
+  const rows = budgets.map(({ id, spent, reserved, cap }) => [id, money(spent), money(reserved), money(cap)]);
+  return ['', ...table([['BUDGET', 'SPENT', 'HELD', 'OF'], ...rows])];
 }
 
 /** A list has those of its stories. */

@@ -51,6 +51,7 @@ export const submit: CliCommand = {
         '--account <name>',
         'the account of the agent that it uses, for limits (default: the name of the agent)',
       )
+      .option('--again', 'the same list once more, although it was submitted already')
       .option('--after <unit>', 'begin when this unit is done (may be repeated)', collect)
       .option('--owner <name>', 'for fair shares (default: you)');
     command.option(
@@ -90,7 +91,7 @@ Only on one machine: several attempts at a task (--best-of).
     const database = orThrow(await openFleet(options, env));
     try {
       const agent = agentOf(settings);
-      const unit = orThrow(
+      const { unit, before } = orThrow(
         await submitUnit(
           database,
           {
@@ -109,12 +110,20 @@ Only on one machine: several attempts at a task (--best-of).
             budget: typeof options.budget === 'string' ? options.budget : null,
             priority: priorityOf(options.priority),
             depends: (options.after ?? []) as readonly string[],
+            again: options.again === true,
           },
           new Date(),
         ),
       );
-      const words = () => submittedWords(unit, kind, source.repoUrl, settings).join('\n');
-      answer(call.output, { unit }, call.output.quiet ? () => unit : words);
+      const words = () =>
+        before === undefined
+          ? submittedWords(unit, kind, source.repoUrl, settings).join('\n')
+          : `${unit}\nThis list was submitted already, and is ${before}: see it with \`ralph fleet status ${unit}\`. --again submits it once more.`;
+      answer(
+        call.output,
+        { unit, ...(before !== undefined && { before }) },
+        call.output.quiet ? () => unit : words,
+      );
       return 0;
     } finally {
       await database.close();

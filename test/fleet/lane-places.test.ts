@@ -1,0 +1,71 @@
+/** The stories of a list have what lanes have, wherever they are worked on: a name, a number, ports, and what `laneSetup` makes. */
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { fleetRig } from '../rig/fleet.ts';
+import { rigFor } from '../rig/lanes.ts';
+import { describeWithPostgres, sharedPostgres } from '../rig/postgres.ts';
+import { folder, repo } from '../rig/repo.ts';
+
+describeWithPostgres('a lane of a fleet', () => {
+  const postgres = sharedPostgres();
+
+  test('has its own name and ports, and what was made for it is taken away, also after a kill', async () => {
+    const notes = folder().dir;
+    const note = (what: string) =>
+      `echo "${what} $RALPH_LANE $RALPH_LANE_INDEX $RALPH_PORT" >> "${notes}/notes"`;
+    const lanes = rigFor(
+      repo({
+        'README.md': '# test\n',
+        'tasks.md': '- [ ] Add one\n- [ ] Add two\n',
+        '.gitignore': '.ralph/\n',
+      }),
+    );
+    lanes.project.settings({ laneSetup: note('up'), laneTeardown: note('down') });
+    lanes.project.git('add', '-f', '.ralph/settings.json');
+    lanes.project.git('commit', '--quiet', '-m', 'settings');
+    const rig = fleetRig(await postgres().createDatabase(), lanes);
+    const gate = rig.gate('gate');
+    const args = ['loop', '--tasks', 'tasks.md', '--check', note('check'), '--agent', 'claude', '--json'];
+    const { unit } = JSON.parse(await rig.fleet('submit', ...args));
+    for (const id of ['T1', 'T2']) {
+      const first = `if ! test -e "${notes}/${id}"; then touch "${notes}/${id}"; read x < "${gate.path}"; fi`;
+      lanes.does(
+        `${unit}.${id}`,
+        'task',
+        `${note('agent')}; ${first}; mkdir -p work; echo ${id} > work/${id}`,
+      );
+    }
+    const one = rig.worker('one', '--slots', '2');
+    await rig.until('both turns', () => ['T1', 'T2'].every(id => existsSync(join(notes, id))));
+    one.process.kill('SIGKILL');
+    await one.finished;
+    const read = () =>
+      readFileSync(join(notes, 'notes'), 'utf8')
+        .trim()
+        .split('\n')
+        .map(line => line.split(' '));
+    const before = read();
+    expect(before.map(([what]) => what).sort()).toEqual(['agent', 'agent', 'up', 'up']);
+    rig.worker('two', '--slots', '2');
+    await rig.untilState(unit, 'done');
+    const all = read();
+    const names = [...new Set(all.map(([, name = '']) => name))].sort();
+    expect(names).toEqual([
+      expect.stringMatching(/^r[a-z0-9]+n0t1$/),
+      expect.stringMatching(/^r[a-z0-9]+n1t2$/),
+    ]);
+    for (const [at, name] of names.entries()) {
+      const own = all.filter(([, each]) => each === name);
+      expect(new Set(own.map(([, , index]) => index))).toEqual(new Set([String(at)]));
+      for (const [, , , port] of own) expect(Number(port) % 10).toBe(0);
+      // Whoever works on it sets it up first; the last thing that happens is that it is taken away.
+      const steps = own.map(([what]) => what);
+      expect(steps.slice(0, 2)).toEqual(['up', 'agent']);
+      expect(steps).toContain('check');
+      expect(steps.at(-1)).toBe('down');
+    }
+    const ports = before.filter(([what]) => what === 'up').map(([, , , port]) => port);
+    expect(new Set(ports).size, 'side by side they have different ones').toBe(2);
+  });
+});
