@@ -8,12 +8,7 @@ import { bin, env, here, node, script } from './measure.mjs';
 export async function lanes(folder, quick) {
   const stories = quick ? 8 : 24;
   const turn = quick ? 2 : 4;
-  const agent = join(folder, 'bin');
-  mkdirSync(agent);
-  script(
-    join(agent, 'claude'),
-    `#!/bin/sh\nexec "${node}" "${join(here, '../test/rig/lane-agent.mjs')}" "$@"\n`,
-  );
+  const agent = agentIn(folder);
   const rows = [];
   // A story is built and reviewed: two turns.
   for (const [name, check] of [
@@ -48,9 +43,47 @@ export async function lanes(folder, quick) {
   return rows;
 }
 
+/** Dollars. */
+const TURN = 0.4;
+const CAP = 1;
+
+/** What several stories at a time spend under one cap: at most one turn more. The price of a turn is not known before one has ended. */
+export async function spend(folder, quick) {
+  const agent = agentIn(folder);
+  const rows = [];
+  for (const lanes of [2, 4, 8]) {
+    const given = { agent, stories: 2 * lanes, turn: quick ? 0.2 : 1, check: 'true', lanes };
+    const { cost } = await run(folder, {
+      ...given,
+      flags: ['--max-cost', String(CAP), '--json'],
+      price: TURN,
+    });
+    rows.push({
+      id: 'P15',
+      what: `spent under a cap of $${CAP.toFixed(2)}, ${lanes} at a time, turns of $${TURN.toFixed(2)}`,
+      floor: `the cap and one turn $${(CAP + TURN).toFixed(2)}`,
+      ours: `$${cost.toFixed(2)}`,
+      value: cost / CAP,
+      limit: (CAP + TURN) / CAP,
+    });
+  }
+  return rows;
+}
+
+function agentIn(folder) {
+  const agent = join(folder, 'bin');
+  mkdirSync(agent);
+  script(
+    join(agent, 'claude'),
+    `#!/bin/sh\nexec "${node}" "${join(here, '../test/rig/lane-agent.mjs')}" "$@"\n`,
+  );
+  return agent;
+}
+
 let count = 0;
 
-async function run(folder, { agent, stories, turn, check, lanes }) {
+/** `price`: of a turn, in dollars; with one the run ends when its cap is spent. */
+async function run(folder, { agent, stories, turn, check, lanes, flags: more = ['--quiet'], price }) {
   const place = join(folder, `lanes-${++count}`);
   const project = join(place, 'project');
   mkdirSync(join(project, 'ralph'), { recursive: true });
@@ -80,10 +113,10 @@ async function run(folder, { agent, stories, turn, check, lanes }) {
   ])
     execFileSync('git', args, { cwd: project });
   const began = process.hrtime.bigint();
-  const flags = ['--agent', 'claude', '--check', check, '--parallel', String(lanes), '-n', '1000', '--quiet'];
+  const flags = ['--agent', 'claude', '--check', check, '--parallel', String(lanes), '-n', '1000', ...more];
   const child = spawn(node, [bin, 'prd', 'run', ...flags], {
     cwd: project,
-    stdio: 'ignore',
+    stdio: ['ignore', 'pipe', 'ignore'],
     env: {
       ...env,
       PATH: `${agent}:${env.PATH}`,
@@ -91,11 +124,16 @@ async function run(folder, { agent, stories, turn, check, lanes }) {
       IS_SANDBOX: '1',
       LANE_AGENT: join(place, 'orders'),
       LANE_SECONDS: String(turn),
+      ...(price !== undefined && { LANE_COST: String(price) }),
       GIT_AUTHOR_NAME: 'B',
       GIT_AUTHOR_EMAIL: 'b@example.invalid',
       GIT_COMMITTER_NAME: 'B',
       GIT_COMMITTER_EMAIL: 'b@example.invalid',
     },
+  });
+  let printed = '';
+  child.stdout.on('data', chunk => {
+    printed += chunk;
   });
   let peak = 0;
   const sample = () => {
@@ -105,8 +143,11 @@ async function run(folder, { agent, stories, turn, check, lanes }) {
     } catch {} // it has ended
   };
   const timer = setInterval(sample, 200);
-  const code = await new Promise(resolve => child.once('exit', resolve));
+  const code = await new Promise(resolve => child.once('close', resolve));
   clearInterval(timer);
-  if (code !== 0) throw new Error(`${stories} stories, ${lanes} at a time, ended with ${code}`);
-  return { seconds: Number(process.hrtime.bigint() - began) / 1e9, peak };
+  if (code !== (price === undefined ? 0 : 1))
+    throw new Error(`${stories} stories, ${lanes} at a time, ended with ${code}`);
+  const result = printed.split('\n').find(line => line.startsWith('{"runId"'));
+  const cost = result === undefined ? undefined : JSON.parse(result).totalCost;
+  return { seconds: Number(process.hrtime.bigint() - began) / 1e9, peak, cost };
 }

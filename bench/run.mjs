@@ -9,7 +9,7 @@ import { fleet } from './fleet.mjs';
 import { growth } from './growth.mjs';
 import { guard } from './guard.mjs';
 import { hooks } from './hooks.mjs';
-import { lanes } from './lanes.mjs';
+import { lanes, spend } from './lanes.mjs';
 import { latency } from './latency.mjs';
 import { loop } from './loop.mjs';
 import { packaged } from './package.mjs';
@@ -40,6 +40,7 @@ const benches = {
   containment,
   clean,
   lanes,
+  spend,
   verify,
   package: packaged,
   fleet,
