@@ -114,7 +114,9 @@ async function begin(unit: Unit, place: Place, ready: SetUp, world: RunWorld): P
   const job = await jobOf(unit, place, ready, world, told);
   if (isProblem(job)) return job;
   const opened = await openRun({ ...requestOf(unit, ready, world, job), begins });
-  return isProblem(opened) ? opened : opened.run();
+  if (isProblem(opened)) return opened;
+  await world.hear();
+  return opened.run();
 }
 
 /** `sentBack`: why its story begins anew. */
@@ -210,5 +212,7 @@ async function resume(
   if (known) return known;
   if (!('job' in again)) return again[0] as Problem;
   const opened = await openRun({ ...requestOf(unit, ready, world, again.job), resumed: again.resumed });
-  return isProblem(opened) ? opened : await opened.run();
+  if (isProblem(opened)) return opened;
+  await world.hear();
+  return opened.run();
 }

@@ -48,9 +48,7 @@ export async function standingOf(
        exists (select from ralph_jobs.queue where coalesce(monitor_on, 'epoch') < now() - interval '1 second') as "isUnwatched",
        coalesce((select json_object_agg(id, fence) from ralph.unit where id = any($3)), '{}') as fences,
        coalesce((select json_object_agg(id, cancel) from ralph.unit where id = any($3) and cancel is not null), '{}') as cancels,
-       coalesce((select json_agg(json_build_object('id', id::text, 'unit', unit, 'body', body,
-           'at', floor(extract(epoch from given_at) * 1000)) order by id)
-         from ralph.command where unit = any($3) and done_at is null), '[]') as commands`,
+       ${openIn('$3')} as commands`,
     [worker, version, units],
   );
   const [row] = rows;
@@ -62,12 +60,26 @@ export async function standingOf(
   };
 }
 
+/** `units`: the place of the parameter. */
+const openIn = (
+  units: '$1' | '$3',
+) => `coalesce((select json_agg(json_build_object('id', id::text, 'unit', unit, 'body', body,
+    'at', floor(extract(epoch from given_at) * 1000)) order by id) from ralph.command where unit = any(${units}) and done_at is null), '[]')`;
+
 interface Row extends Omit<Standing, 'fences' | 'cancels'> {
   readonly fences: Record<string, number>;
   readonly cancels: Record<string, 'now' | 'gently'>;
 }
 
 const BEGINS = "state in ('ready', 'waiting', 'parked') and coalesce(ready_at, 'epoch') <= now()";
+
+/** What a unit was told and has not heard: whoever begins with it hears it before the first turn. */
+export async function openCommands(database: Querying, unit: string): Promise<readonly Told[]> {
+  const { rows } = await database.query<{ commands: readonly Told[] }>(`select ${openIn('$1')} as commands`, [
+    [unit],
+  ]);
+  return rows[0]?.commands ?? [];
+}
 
 /** What units are sent over the database; their workers look every second. One that nobody has is cancelled at once. */
 export async function sendToUnit(

@@ -15,7 +15,7 @@ import { openStoryBranch } from '../workspace/story-branch.ts';
 import { collectArtifacts, putArtifacts } from './artifacts.ts';
 import { unitBudget } from './budget.ts';
 import { createCarrier } from './carry.ts';
-import { heardIn, messageName, type Told } from './commands.ts';
+import { heardIn, messageName, openCommands, type Told } from './commands.ts';
 import type { Database, Querying } from './database.ts';
 import { copyLedger, type LedgerCopy } from './ledger-copy.ts';
 import { getReady, type Place, pathsOf, removePlace } from './place.ts';
@@ -48,6 +48,8 @@ export interface RunWorld {
   readonly database: Database;
   readonly worker: string;
   onEvent(event: RecordedEvent): void;
+  /** What it was told so far is put into its inbox: before its first turn, and when nothing clears that any more. */
+  hear(): Promise<void>;
 }
 
 export interface UnitWorld {
@@ -87,7 +89,7 @@ export function holdUnit({ unit, before }: Claim, world: UnitWorld): HeldUnit {
   const cut = new AbortController();
   const cutSoon = () => setTimeout(() => cut.abort(), LAST_PUSH).unref();
   const held: Held = {
-    ...{ unit, stop, isLost: false, cut: cut.signal, told: [] },
+    ...{ unit, stop, isLost: false, isListening: false, cut: cut.signal, told: [] },
     lost() {
       if (!held.isLost) world.onLost();
       held.isLost = true;
@@ -105,18 +107,20 @@ export function holdUnit({ unit, before }: Claim, world: UnitWorld): HeldUnit {
       stop.request('cancelled', how === 'now' ? 'now' : 'after-this-step');
       if (how === 'now') cutSoon();
     },
-    tell(told) {
-      // Before the copy is there, its place may be made anew, with its inbox.
-      if (!held.copy || held.told.some(({ id }) => id === told.id)) return;
-      putMessage(pathsOf(world, unit), told.body, messageName(told));
-      held.told.push(told);
-    },
+    tell: told => tell(world, held, told),
     leave(how) {
       stop.request('interrupted', how);
       if (how === 'now') cutSoon();
     },
     flush: async () => held.copy?.flush(),
   };
+}
+
+function tell(world: UnitWorld, held: Held, told: Told): void {
+  // Before that its place may be made anew, with its inbox, or emptied for whoever resumes it by hand.
+  if (!held.isListening || held.told.some(({ id }) => id === told.id)) return;
+  putMessage(pathsOf(world, held.unit), told.body, messageName(told));
+  held.told.push(told);
 }
 
 interface Held {
@@ -130,6 +134,7 @@ interface Held {
   parkedFor?: number;
   trouble?: string | undefined;
   copy?: LedgerCopy;
+  isListening: boolean;
   /** What it was told, the oldest first. */
   readonly told: Told[];
   /** What the remote does not take, in its words. */
@@ -172,6 +177,11 @@ async function workOn(before: string | null, world: UnitWorld, held: Held): Prom
   const result = await world.run(unit, place, {
     ...{ env, stop, copy, budget, isBegun, isFresh, remote, database, worker: world.worker },
     onEvent: event => seen(event, figures, held),
+    async hear() {
+      held.isListening = true;
+      // A database that is away now is asked again by the worker.
+      for (const each of await openCommands(database, unit.id).catch(() => [])) tell(world, held, each);
+    },
   });
   await budget.settled();
   if (held.isLost) say('lost', unit.id);
