@@ -24,7 +24,7 @@ const COLUMNS = `id, kind, parent, title, owner, repo_url as "repoUrl", base, co
 export type NewUnit = Pick<Unit, 'id' | 'kind' | 'parent' | 'title' | 'owner' | 'repoUrl' | 'base'> &
   Pick<Unit, 'needs' | 'account' | 'budget' | 'priority' | 'depends' | 'minVersion'> & {
     readonly config: UnitConfig;
-    /** No other with the same one is there, but for those that came to nothing. */
+    /** No other with the same one is there, but for those that were stopped, cancelled or lost. */
     readonly likeness?: string;
   };
 

@@ -96,7 +96,7 @@ function storySeconds({ lanes }: Board): number | undefined {
   );
 }
 
-/** Returns why nothing lands any more; undefined: it goes on. */
+/** Returns why nothing lands any more; undefined: it may. */
 async function perform(
   world: QueueWorld,
   action: Exclude<QueueAction, { readonly kind: 'check' }>,
@@ -204,7 +204,7 @@ async function land(
 export async function movedWords(integration: Integration): Promise<string> {
   const others = await integration.others();
   if (isProblem(others)) return formatProblem(others);
-  return `${others}, and not by Ralph: nothing lands on what nobody checked. What has landed is kept; to go on from what is there now, start again from that branch.`;
+  return `${others}, and not by Ralph: nothing lands on what nobody checked. What has landed is kept; to continue from what is there now, start again from that branch.`;
 }
 
 /** What the checks rest on and somebody has changed since the run began. */

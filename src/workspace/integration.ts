@@ -41,11 +41,6 @@ export function createIntegration(own: OwnGit, run: string) {
   };
   /** Where the branch of this run stands, as Ralph left it. */
   const tip = () => commitOf({ git: objects, gitDir: objects.cwd, commonDir: objects.cwd }, ref);
-  const nameOf = async (commit: string) => {
-    const said = await ask(['log', '-1', '--format=%an%n%s', commit]);
-    const [who = '', what = ''] = visible(said ?? '').split('\n', 2);
-    return who === '' ? commit : `${commit} by ${who} ("${what.slice(0, 80)}")`;
-  };
   return {
     own,
     tip,
@@ -53,21 +48,10 @@ export function createIntegration(own: OwnGit, run: string) {
     swap: async (from: string | undefined, to: string): Promise<boolean | Problem> =>
       (await ask(['update-ref', ref, to, from ?? '0'.repeat(to.length)])) !== undefined,
     /** Where somebody else has moved it, and who that was as far as git knows. */
-    async others(there?: string | null): Promise<string | Problem> {
-      const now = there === undefined ? await tip() : there;
-      const branch = shown.slice('refs/heads/'.length);
-      return now ? `${branch} was moved to ${await nameOf(now)}` : `${branch} was deleted`;
-    },
+    others: async (there?: string | null): Promise<string | Problem> =>
+      othersWords(objects, shown, there === undefined ? await tip() : there),
     /** Shows it in the user's repository. Returns what was wrong there: somebody else had moved it. */
-    async publish(from: string | undefined): Promise<string | undefined> {
-      const [now, there] = [await tip(), await commitOf(own.repository, shown)];
-      if (now === undefined || there === now) return undefined;
-      const moved = await own.repository.git.run(['update-ref', shown, now]);
-      if (moved.code !== 0) return `${shown} cannot be moved: ${complaint(moved.output, moved.code)}`;
-      return there === from || there === undefined
-        ? undefined
-        : `${shown} was at ${there}, where Ralph had not put it: moved back`;
-    },
+    publish: async (from: string | undefined) => publish(own, shown, from, await tip()),
     /** `landed` with the work of a lane. */
     merge: (landed: string, work: string) => mergeTrees(objects, landed, work),
     /** What is at these paths of a commit. */
@@ -104,6 +88,29 @@ export function createIntegration(own: OwnGit, run: string) {
 async function removeRefs(git: Git, below: string): Promise<void> {
   const { stdout } = await git.run(['for-each-ref', '--format=%(refname)', below]);
   for (const ref of stdout.split('\n').filter(Boolean)) await git.run(['update-ref', '-d', ref]);
+}
+
+async function publish(
+  { repository }: OwnGit,
+  shown: string,
+  from: string | undefined,
+  now: string | undefined,
+): Promise<string | undefined> {
+  const there = await commitOf(repository, shown);
+  if (now === undefined || there === now) return undefined;
+  const moved = await repository.git.run(['update-ref', shown, now]);
+  if (moved.code !== 0) return `${shown} cannot be moved: ${complaint(moved.output, moved.code)}`;
+  return there === from || there === undefined
+    ? undefined
+    : `${shown} was at ${there}, where Ralph had not put it: moved back`;
+}
+
+async function othersWords(objects: Git, shown: string, now: string | null | undefined): Promise<string> {
+  const branch = shown.slice('refs/heads/'.length);
+  if (!now) return `${branch} was deleted`;
+  const { stdout } = await objects.run(['log', '-1', '--format=%an%n%s', now]);
+  const [who = '', what = ''] = visible(stdout).split('\n', 2);
+  return `${branch} was moved to ${now}${who === '' ? '' : ` by ${who} ("${what.slice(0, 80)}")`}`;
 }
 
 async function withFiles(own: OwnGit, tree: string, files: readonly OwnFile[]): Promise<string | Problem> {

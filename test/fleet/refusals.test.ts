@@ -61,7 +61,7 @@ describeWithPostgres('a list whose branch somebody else', () => {
     gate.open();
     await rig.untilState(unit, 'stopped');
     expect((await rowOf(rig, unit)).detail).toBe(
-      `${branch} was moved to ${theirs} by Test ("A fix of mine"), and not by Ralph: nothing lands on what nobody checked. What has landed is kept; to go on from what is there now, start again from that branch.`,
+      `${branch} was moved to ${theirs} by Test ("A fix of mine"), and not by Ralph: nothing lands on what nobody checked. What has landed is kept; to continue from what is there now, start again from that branch.`,
     );
     expect(rig.remote.git('rev-parse', branch).trim()).toBe(theirs);
     const [{ head_sha } = {}] = await rig.sql('select head_sha from ralph.unit where id = $1', unit);

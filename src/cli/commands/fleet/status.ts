@@ -77,7 +77,7 @@ function endedWords({ stopReason }: Unit): string | undefined {
   return stopReason === null || isSuccess(stopReason) ? undefined : endingOf(stopReason).short;
 }
 
-/** What is worked on, what came to nothing, what waits, what is done; of each the latest first. */
+/** What is worked on, what was stopped, what waits, what is done; of each the latest first. */
 const URGENCY: readonly UnitState[] = [
   ...(['running', 'lost', 'stopped', 'parked', 'admitted'] as const),
   ...(['ready', 'waiting', 'done', 'cancelled'] as const),
