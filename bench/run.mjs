@@ -3,6 +3,7 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { arch, availableParallelism, platform, tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { best } from './best.mjs';
 import { clean } from './clean.mjs';
 import { containment } from './containment.mjs';
 import { fleet } from './fleet.mjs';
@@ -42,6 +43,7 @@ const benches = {
   lanes,
   spend,
   verify,
+  best,
   package: packaged,
   fleet,
 };
