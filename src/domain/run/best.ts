@@ -73,10 +73,13 @@ export interface BestSoFar {
 /** No prompt names more of them. */
 const MOST_WORSE = 20;
 
-/** A review changes nothing, and each story has a best of its own: what is done for one is not undone for another. */
-export function bestAfter(best: BestSoFar | undefined, ended: IterationState): BestSoFar | undefined {
-  if (ended.mode === 'review') return best;
-  if (!best || best.at.story !== ended.story) return { at: ended, worse: [], returns: 0 };
+/**
+ * Each story has a best of its own: what is done for one is not undone for another. It begins anew with a review, which changes nothing
+ * and has seen what others landed: that was merged before it.
+ */
+export function bestAfter(best: BestSoFar | undefined, ended: IterationState): BestSoFar {
+  if (!best || best.at.story !== ended.story || ended.mode === 'review')
+    return { at: ended, worse: [], returns: 0 };
   const [score, before] = [scoreOf(ended.checks), scoreOf(best.at.checks)];
   const tree = treeOf(ended);
   if (!isWorse(score, before)) {

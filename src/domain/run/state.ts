@@ -256,7 +256,11 @@ export function fold(before: RunState, event: Timed): RunState {
 function afterMerge(state: RunState, { conflicts }: Of<'merge-left'>): RunState {
   const paths = pathsOf(conflicts);
   const keeps = state.keeps?.filter(path => !paths.includes(path));
-  return { ...state, conflicts: withConflicts(state.conflicts, conflicts), ...defined({ keeps }) };
+  return {
+    ...withoutBest(state),
+    conflicts: withConflicts(state.conflicts, conflicts),
+    ...defined({ keeps }),
+  };
 }
 
 function afterKeeps(state: RunState, { keeps }: Of<'turn-ended'>): RunState {

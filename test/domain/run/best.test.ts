@@ -10,7 +10,7 @@ import {
   nextReturn,
   scoreOf,
 } from '../../../src/domain/run/best.ts';
-import type { IterationState } from '../../../src/domain/run/state.ts';
+import { fold, type IterationState, NOTHING_YET, type RunState } from '../../../src/domain/run/state.ts';
 
 const check = (command: string, passed: boolean, more: Partial<CheckResult> = {}): CheckResult => ({
   ...{ index: 0, command, failAction: 'APPEND', passed, exitCode: passed ? 0 : 1, timedOut: false },
@@ -85,13 +85,30 @@ describe('the best so far', () => {
     });
   });
 
-  test('is of one story, and reviews are none of it', () => {
+  test('is of one story', () => {
+    const best = after(
+      iteration(1, 0, { story: 'a', mode: 'implement' }),
+      iteration(2, 9, { story: 'b', mode: 'implement' }),
+    );
+    expect(numbers(best)).toEqual([2, []]);
+  });
+
+  test('begins anew with a review: what others have landed was merged before it, and is not undone', () => {
     const best = after(
       iteration(1, 0, { story: 'a', mode: 'implement' }),
       iteration(2, 9, { story: 'a', mode: 'review' }),
-      iteration(3, 9, { story: 'b', mode: 'implement' }),
+      iteration(3, 12, { story: 'a', mode: 'review-fix' }),
     );
-    expect(numbers(best)).toEqual([3, []]);
+    expect(numbers(best)).toEqual([2, [3]]);
+  });
+
+  test('is forgotten where a merge has left conflicts in the files, and after a pause', () => {
+    const state = { ...NOTHING_YET, ...(failing(2, 8) && { best: failing(2, 8) }) } as RunState;
+    const merged = { type: 'merge-left', story: 'a', merge: 'm', conflicts: [], time: 1 } as const;
+    expect([fold(state, merged).best, fold(state, { type: 'prepared', tree: null, time: 1 }).best]).toEqual([
+      undefined,
+      undefined,
+    ]);
   });
 });
 
