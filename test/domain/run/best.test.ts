@@ -70,10 +70,10 @@ const iteration = (number: number, failures: number, more: Partial<IterationStat
     ...more,
   }) as IterationState;
 
-const after = (...iterations: readonly IterationState[]) =>
+const ended = (...iterations: readonly IterationState[]) =>
   iterations.reduce<BestSoFar | undefined>(bestAfter, undefined);
 const failing = (...failures: readonly number[]) =>
-  after(...failures.map((each, at) => iteration(at + 1, each)));
+  ended(...failures.map((each, at) => iteration(at + 1, each)));
 const numbers = (best: BestSoFar | undefined) => [best?.at.number, best?.worse.map(each => each.iteration)];
 
 describe('the best so far', () => {
@@ -86,7 +86,7 @@ describe('the best so far', () => {
   });
 
   test('is of one story', () => {
-    const best = after(
+    const best = ended(
       iteration(1, 0, { story: 'a', mode: 'implement' }),
       iteration(2, 9, { story: 'b', mode: 'implement' }),
     );
@@ -94,7 +94,7 @@ describe('the best so far', () => {
   });
 
   test('begins anew with a review: what others have landed was merged before it, and is not undone', () => {
-    const best = after(
+    const best = ended(
       iteration(1, 0, { story: 'a', mode: 'implement' }),
       iteration(2, 9, { story: 'a', mode: 'review' }),
       iteration(3, 12, { story: 'a', mode: 'review-fix' }),
@@ -132,7 +132,7 @@ describe('the next iteration begins at the best tree', () => {
 
   test('never where its files are not known', () => {
     const unknown = { judged: undefined } as unknown as IterationState;
-    const best = after(iteration(1, 2, unknown), iteration(2, 8), iteration(3, 8));
+    const best = ended(iteration(1, 2, unknown), iteration(2, 8), iteration(3, 8));
     expect([decided(best), endsWorse({ ...(best && { best }) }, { patience: 2 })]).toEqual([
       undefined,
       false,
