@@ -194,6 +194,20 @@ describe('a worktree', () => {
     expect(everything(work)).toEqual(before);
   });
 
+  test('of a unit of a fleet is merged with git, and that is said', async () => {
+    const work = repo(FILES);
+    await loopEnded(work);
+    const env = { RALPH_DATABASE_URL: 'postgresql://nobody@127.0.0.1:1/none' };
+    const ended = await ralph(['land', 'u-1'], { cwd: work.dir, env });
+    expect([ended.code, ended.stderr]).toEqual([
+      2,
+      expect.stringContaining(
+        'u-1: no such run (what came of a unit of a fleet is merged with git: `git fetch && git merge origin/ralph/u-1`',
+      ),
+    ]);
+    expect((await ralph(['land', 'u-1'], { cwd: work.dir })).stderr).not.toContain('fleet');
+  });
+
   test('of a run that is alive is refused', async () => {
     const work = repo(FILES);
     const [working, released] = [createGate(), createGate()];

@@ -3,7 +3,8 @@ import { type CheckResult, redChecks } from '../../domain/checks/check.ts';
 import { redReason } from '../../domain/checks/words.ts';
 import type { Conflict } from '../../domain/lanes/conflict.ts';
 import type { ExitCode } from '../../domain/run/stop-reason.ts';
-import type { Problem } from '../../domain/text/problem.ts';
+import { isProblem, type Problem } from '../../domain/text/problem.ts';
+import { databaseUrl } from '../../fleet/database-url.ts';
 import type { DiscardResult } from '../../opening/discard.ts';
 import type { LandResult } from '../../opening/land.ts';
 import { joinWords } from '../../platform/shell.ts';
@@ -13,7 +14,7 @@ import { phrase } from '../../report/phrases.ts';
 import { type ProjectPaths, projectAt } from '../../store/paths.ts';
 import { findRun } from '../../store/run-file.ts';
 import { type Removed, removedLines } from '../../workspace/remove-lanes.ts';
-import { answer, type Call, type CliCommand, orThrow, refuseInside } from '../command.ts';
+import { answer, type Call, type CliCommand, orThrow, refuse, refuseInside } from '../command.ts';
 import { untilStopped } from '../signals.ts';
 import { RUN_ARGUMENT } from '../which-run.ts';
 
@@ -68,9 +69,15 @@ const EXIT: Readonly<Record<LandResult['outcome'], ExitCode>> = {
   interrupted: 130,
 };
 
-function wanted({ cwd, env, args }: Call) {
+function wanted({ cwd, env, args: [given] }: Call) {
   const project = projectAt(cwd, env);
-  return { project, id: orThrow(findRun(project, args[0])) };
+  const id = findRun(project, given);
+  if (isProblem(id) && given !== undefined && !isProblem(databaseUrl({}, env))) {
+    const branch = `origin/ralph/${given}`;
+    const fix = `what came of a unit of a fleet is merged with git: \`git fetch && ${joinWords(['git', 'merge', branch])}\` (of a list: ${branch}/_int)`;
+    refuse(given, id.what, fix);
+  }
+  return { project, id: orThrow(id) };
 }
 
 function landLines(result: LandResult, project: ProjectPaths): readonly string[] {
