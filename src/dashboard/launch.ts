@@ -6,6 +6,7 @@
 
 import type { Raise } from '../domain/run/resume-command.ts';
 import { parseObject } from '../domain/text/json.ts';
+import type { RunView } from '../report/run-view.ts';
 
 /** Starts `ralph` with these arguments in the project, so that it outlives the dashboard. */
 export type Launch = (root: string, args: readonly string[]) => Promise<Launched>;
@@ -74,4 +75,14 @@ function isText(value: unknown, longest: number): value is string {
 /** With more of what had run out. */
 export function resumeArguments(runId: string, raise: Raise | null): readonly string[] {
   return ['resume', runId, ...(raise ? [`--${raise.flag}`, String(raise.to)] : [])];
+}
+
+/** From the files of one of its iterations; undefined: there is none of that number, or it is no run of one task. */
+export function forkArguments(
+  { runId, command, board, iterations }: RunView,
+  body: string | undefined,
+): readonly string[] | undefined {
+  const { at } = parseObject(body ?? '') ?? {};
+  if (command !== 'loop' || board || !iterations.some(({ number }) => number === at)) return undefined;
+  return ['fork', runId, '--at', String(at)];
 }

@@ -12,7 +12,7 @@ import { listRuns } from '../store/run-file.ts';
 import { pauseIsPending, type Sent, send } from '../store/send.ts';
 import { endDeleted } from '../store/session-ledger.ts';
 import type { Env } from '../store/state.ts';
-import { resumeArguments } from './launch.ts';
+import { forkArguments, resumeArguments } from './launch.ts';
 import { repeat, type Stream, streamLedger } from './stream.ts';
 
 export interface Projects {
@@ -32,6 +32,8 @@ export interface FoundRun {
   steer(order: Message, now: number): Sent | Promise<Sent>;
   /** How to continue it, as arguments of `ralph`; undefined: it cannot be. */
   resumption(): readonly string[] | undefined;
+  /** The arguments that fork it as a page asks for; undefined: it cannot be. */
+  fork(body: string | undefined): readonly string[] | undefined;
 }
 
 /** Of each project; more are in `ralph status`. */
@@ -116,6 +118,7 @@ export function foundRun(project: ProjectPaths, id: string): FoundRun {
       const sent = send(project, id, order, now);
       return isProblem(sent) ? { message: formatProblem(sent), done: false, runId: id } : sent;
     },
+    fork: body => forkArguments(readRun(id, paths).view, body),
     resumption() {
       const { resumable, raise } = overviewIn(project, id);
       return resumable && parentOf(id) === undefined ? resumeArguments(id, raise) : undefined;
@@ -178,6 +181,7 @@ function foundElsewhere({ project, refresh, steer }: OtherRun, id: string): Foun
     ...copy,
     // Its worker continues it.
     resumption: () => undefined,
+    fork: () => undefined,
     follow(stream, after, redact) {
       repeat(stream, refresh, REFRESH_EVERY);
       copy.follow(stream, after, redact);

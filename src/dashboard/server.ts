@@ -163,6 +163,7 @@ async function answerRun(asked: RunRequest, [what, which]: readonly string[]): P
   const json = (value: unknown) => send(response, 'application/json', cleanJson(value, redact));
   if (request.method === 'POST') {
     if (what === 'resume') return start(asked, run.root, run.resumption());
+    if (what === 'fork') return start(asked, run.root, run.fork(await readBody(request)));
     return what === 'order' ? order(asked, json) : fail(response, 404, 'no such order');
   }
   switch (what) {

@@ -17,7 +17,7 @@ import { Passages } from './passages.tsx';
 import { Run } from './run.tsx';
 import { Section } from './section.tsx';
 import { askDetail, followList, type Place } from './server.ts';
-import { addressOf, NEW, Resume, StartForm } from './start.tsx';
+import { addressOf, Fork, NEW, Resume, StartForm } from './start.tsx';
 import { timeOfDay, useClock, useHash } from './time.ts';
 
 /** `canStart`: the server starts runs. */
@@ -202,6 +202,9 @@ function LiveRun({ place, listed, all, canStart }: LiveRunProps) {
   const isRunning = reading.state === 'running';
   const questions = reading.view.board ? (listed?.questions ?? []) : reading.view.questions;
   const canResume = canStart && !isRunning && listed?.resumable === true && parentOf(id) === undefined;
+  const { command, board, ending, iterations } = reading.view;
+  const last = iterations.at(-1)?.number;
+  const canFork = canStart && !isRunning && command === 'loop' && !board && ending !== null;
   return (
     <Run run={reading} find={find} linkTo={linkTo} lanes={lanes}>
       {isRunning && reading.view.command !== 'session' && (
@@ -215,6 +218,9 @@ function LiveRun({ place, listed, all, canStart }: LiveRunProps) {
         <Answers place={place} questions={questions} />
       )}
       {canResume && <Resume place={place} run={listed} />}
+      {canFork && last !== undefined && (
+        <Fork place={place} best={ending.best?.iteration ?? last} last={last} />
+      )}
       {isRunning && !reading.view.board && (
         <Now view={reading.view} passages={run.passages} connected={run.connected} />
       )}

@@ -79,6 +79,10 @@ export function resumeRun(place: Place): Promise<Launched> {
   return post(address(place, 'resume'), {});
 }
 
+export function forkRun(place: Place, at: number): Promise<Launched> {
+  return post(address(place, 'fork'), { at });
+}
+
 function post<Answer>(url: string, body: unknown): Promise<Answer> {
   const headers = { 'content-type': 'application/json' };
   return ask(url, { method: 'POST', headers, body: JSON.stringify(body) });

@@ -5,6 +5,7 @@ import type { ListedRun } from '../report/run-view.ts';
 import {
   askOffers,
   type Chosen,
+  forkRun,
   type Launched,
   type Offers,
   type Place,
@@ -246,6 +247,33 @@ export function Resume({ place, run: { raise } }: ResumeProps) {
       >
         Resume{more}
       </button>
+    </Launching>
+  );
+}
+
+interface ForkProps {
+  readonly place: Place;
+  /** The iteration that ended best, and the last one. */
+  readonly best: number;
+  readonly last: number;
+}
+
+export function Fork({ place, best, last }: ForkProps) {
+  const { said, isBusy, launch } = useLaunch(place.project);
+  const [at, setAt] = useState(best);
+  return (
+    <Launching said={said}>
+      <button type="button" class="action" disabled={isBusy} onClick={() => launch(() => forkRun(place, at))}>
+        Fork at iteration
+      </button>
+      <input
+        type="number"
+        min={1}
+        max={last}
+        aria-label="Iteration whose files the new run begins with"
+        value={at}
+        onInput={({ currentTarget: { valueAsNumber } }) => setAt(valueAsNumber)}
+      />
     </Launching>
   );
 }

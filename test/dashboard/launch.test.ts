@@ -1,6 +1,7 @@
 /** Starting and resuming runs from a page: that is running code, and only the user's own page may. */
 import { describe, expect, test } from 'vitest';
-import { startArguments } from '../../src/dashboard/launch.ts';
+import { forkArguments, startArguments } from '../../src/dashboard/launch.ts';
+import { EMPTY_ITERATION, EMPTY_VIEW } from '../../src/report/run-view.ts';
 import { fakeAgent, says } from '../rig/fake-agent.ts';
 import { createGate } from '../rig/gate.ts';
 import { ledgerOf, only, runsOf } from '../rig/ledger.ts';
@@ -120,6 +121,22 @@ describe('who may', () => {
     expect(launched).toEqual([]);
   });
 
+  test('a run is forked at an iteration that it has, and at no other', async () => {
+    const { port, launched, run } = await house();
+    const view = {
+      ...EMPTY_VIEW,
+      runId: 'r',
+      command: 'loop',
+      iterations: [{ ...EMPTY_ITERATION, number: 2 }],
+    } as const;
+    expect(forkArguments(view, '{"at":2}')).toEqual(['fork', 'r', '--at', '2']);
+    for (const body of [undefined, '', '{}', '{"at":"2"}', '{"at":3}', '{"at":"2 --agent evil"}'])
+      expect(forkArguments(view, body)).toBeUndefined();
+    expect(forkArguments({ ...view, command: 'prd' }, '{"at":2}')).toBeUndefined();
+    expect((await ask(port, `/api/0/${run.id}/fork`, post(port, '{"at":99}'))).status).toBe(400);
+    expect(launched).toEqual([]);
+  });
+
   test('a server that starts nothing says so', async () => {
     const { dir } = folder();
     const { port } = await serve([dir]);
@@ -226,5 +243,26 @@ describe('the real command', () => {
       runId,
     });
     await expect.poll(endings).toEqual(['max_iterations', 'promise_accepted']);
+  });
+
+  test('a run that has ended is forked at one of its iterations', async () => {
+    const project = repo();
+    project.settings({ agent: 'worker', maximumIterations: 1, checks: ['test -e never'] });
+    const agent = await fakeAgent('worker', async turn => {
+      await turn.write('work.txt', 'done\n');
+      turn.exit();
+    });
+    const { port } = await dashboard(project.dir, [agent.bin]);
+    const start = async (path: string, body: unknown) =>
+      JSON.parse((await ask(port, path, post(port, JSON.stringify(body)))).body);
+    const { runId } = await start('/api/0/start', { kind: 'loop', text: 'go' });
+    const ends = (id: string) => only(ledgerOf(project, id), 'run-ended').length;
+    await expect.poll(() => ends(runId), { timeout: 60_000 }).toBe(1);
+    const forked = await start(`/api/0/${runId}/fork`, { at: 1 });
+    expect(forked).toMatchObject({ done: true });
+    expect(only(ledgerOf(project, forked.runId), 'run-started')).toMatchObject([
+      { forkOf: { run: runId, iteration: 1 } },
+    ]);
+    await expect.poll(() => ends(forked.runId), { timeout: 60_000 }).toBe(1);
   });
 });
