@@ -8,7 +8,7 @@ import { type Steps, warn } from '../engine/steps.ts';
 import { linkOver } from '../platform/files.ts';
 import { createIntegrityWatch } from '../proof/integrity.ts';
 import { type Checkout, notMade, type Proving, prove } from '../proof/prove.ts';
-import { besideTree, lendBeside } from '../workspace/beside-tree.ts';
+import { besideTree, lendBeside, unkept } from '../workspace/beside-tree.ts';
 import { type InputWatch, watchCheckInputs } from '../workspace/check-inputs.ts';
 import { planCommit } from '../workspace/commit-plan.ts';
 import { watchHidden } from '../workspace/hidden-files.ts';
@@ -61,12 +61,11 @@ export function createProver(parts: RunContext, wanted: Wanted): Prover {
     (await proveBeside(parts, { ...provingOf(parts, iteration, wanted), watch, ...more }, where)).map(as);
   const addInputs = (more: readonly string[] = []) => {
     inputsChanged = [...new Set([...inputsChanged, ...watch.takeChanged(), ...more])].sort();
+    tell(inputsChanged, last.unsettled);
   };
   const keep = async (tree: OwnGit | undefined, round: Round) => {
     last = round;
-    // What is red proves nothing anyway.
-    addInputs(tree && isGreen(round.results) ? await hiddenNow(parts, tree, hiddenIn) : []);
-    tell(inputsChanged, round.unsettled);
+    addInputs(await hiddenNow(parts, tree, round, hiddenIn));
     return round.results;
   };
   const steps: Prover['steps'] = {
@@ -82,6 +81,7 @@ export function createProver(parts: RunContext, wanted: Wanted): Prover {
       const { results, before, after } = last;
       const seen = voided(emit, results, unseen());
       const tree = await own();
+      addInputs(await unkeptNow(parts, tree, last));
       if (seen !== results || !tree || !before || !after || before.tree === after.tree) return seen;
       const flaked = new Map(results.map(result => [result.index, result.flaked ?? 0]));
       const again = await run(iteration, undefined, { flaked });
@@ -202,12 +202,25 @@ export function cleanCheckout(
 /** What is ignored is not handed over: a check that needs it proves nothing about what is. */
 async function hiddenNow(
   { past }: RunContext,
-  own: OwnGit,
+  own: OwnGit | undefined,
+  { results }: Round,
   look: ReturnType<typeof watchHidden>,
 ): Promise<readonly string[]> {
   const { start } = past().prepared ?? {};
-  if (!start) return [];
+  // What is red proves nothing anyway.
+  if (!own || !start || !isGreen(results)) return [];
   return (await look(own, start.tree)).map(path => `${shownPath(path)} (a new rule hides it from git)`);
+}
+
+/** What was checked in place and is handed over as something else. A clean proof is of what is handed over. */
+async function unkeptNow(
+  { past, included }: RunContext,
+  own: OwnGit | undefined,
+  { results, after }: Round,
+): Promise<readonly string[]> {
+  const { start } = past().prepared ?? {};
+  if (!own || !after || !start || included || !isGreen(results)) return [];
+  return unkept(own, start.tree, after.tree);
 }
 
 /** Says each thing once: it is in the result as well. */

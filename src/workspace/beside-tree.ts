@@ -1,10 +1,15 @@
-/** What is in the work tree and in no tree that Ralph makes of it: repositories inside, and files that are too large or cannot be read. */
-import { mkdirSync, symlinkSync } from 'node:fs';
+/**
+ * What is in the work tree and in no tree that Ralph makes of it: repositories inside, files that are too large or cannot be read, and files
+ * of which git keeps another content than theirs.
+ */
+import { lstatSync, mkdirSync, mkdtempSync, readFileSync, readlinkSync, rmSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { isProblem, type Problem } from '../domain/text/problem.ts';
 import { tryTo } from '../platform/files.ts';
 import type { Git } from '../platform/git.ts';
 import type { OwnGit } from './own-git.ts';
+import { SUBMODULE, type TreeEntry } from './own-objects.ts';
 import { isRalphs, shownPath } from './repository.ts';
 
 export interface Beside {
@@ -33,6 +38,74 @@ export async function besideTree(own: OwnGit, tree: string, checked: string): Pr
       );
   }
   return { left: [...skipped, ...left], submodules };
+}
+
+/**
+ * What a checkout of this tree would not hold as the checks saw it, byte by byte, each with the reason. `start`: the tree that the run began
+ * with; what was so then is the user's.
+ */
+export async function unkept(own: OwnGit, start: string, tree: string): Promise<readonly string[]> {
+  const beside = await besideTree(own, tree, tree);
+  const changed = await own.changedPaths(start, tree);
+  if (isProblem(beside) || isProblem(changed)) return ['files that cannot be compared with what git keeps'];
+  // Another rule can change what is kept of every file.
+  const isRule = ({ path }: { readonly path: string }) => /(^|\/)\.gitattributes$/.test(path);
+  const all = changed.some(isRule) ? await own.listTree(tree) : changed;
+  const entries = isProblem(all) ? [] : all.filter(({ after }) => after && after.mode !== SUBMODULE);
+  const converted = await convertedIn(own, entries);
+  const rules = isProblem(all) || converted.length === 0 ? [] : await rulesOf(own, tree);
+  const differs = await differing(own, converted, rules);
+  return [...beside.left, ...differs.map(path => `${shownPath(path)} (git keeps another content of it)`)];
+}
+
+/** What decides about the content that git keeps of a file. */
+const CONVERTING = ['text', 'crlf', 'eol', 'ident', 'working-tree-encoding', 'filter'];
+
+/** Those that git does not keep as they are, or may not. */
+async function convertedIn(own: OwnGit, entries: readonly TreeEntry[]): Promise<readonly TreeEntry[]> {
+  if (entries.length === 0) return [];
+  const there = own.git.at(own.top);
+  const asked = await there.bytes(
+    ['check-attr', '-z', '--stdin', ...CONVERTING],
+    entries.map(({ bytes }) => bytes),
+  );
+  const named = new Set<string>();
+  for (let at = 0; at + 2 < asked.records.length; at += 3)
+    if (asked.records[at + 2] !== 'unspecified') named.add(asked.records[at] ?? '');
+  const settings = await there.run(['config', '--get-regexp', '^core\\.(autocrlf|eol)$']);
+  const isAll = asked.code !== 0 || settings.stdout.trim() !== '';
+  return isAll ? entries : entries.filter(({ bytes }) => named.has(bytes));
+}
+
+async function rulesOf(own: OwnGit, tree: string): Promise<readonly TreeEntry[]> {
+  const all = await own.listTree(tree);
+  return isProblem(all) ? [] : all.filter(({ bytes }) => /(^|\/)\.gitattributes$/.test(bytes));
+}
+
+/** By a checkout of those alone, with the rules for them. */
+async function differing(
+  own: OwnGit,
+  entries: readonly TreeEntry[],
+  rules: readonly TreeEntry[],
+): Promise<readonly string[]> {
+  if (entries.length === 0) return [];
+  const paths = entries.map(({ bytes }) => Buffer.from(bytes, 'latin1').toString('utf8'));
+  const tree = await own.treeWith(undefined, [...rules, ...entries]);
+  const folder = mkdtempSync(join(tmpdir(), 'ralph-kept-'));
+  try {
+    if (isProblem(tree) || (await own.checkout(tree, folder))) return paths;
+    const content = (top: string, path: string) =>
+      tryTo(() => {
+        const file = join(top, path);
+        return lstatSync(file).isSymbolicLink() ? Buffer.from(readlinkSync(file)) : readFileSync(file);
+      });
+    return paths.filter(path => {
+      const [now, kept] = [content(own.top, path), content(folder, path)];
+      return now === undefined || kept === undefined || !now.equals(kept);
+    });
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
 }
 
 /** The commits of submodules, by path. */

@@ -496,3 +496,65 @@ attacks('Checks: clean proof', [
     },
   },
 ]);
+
+/** What passes thanks to bytes that git does not keep: checked in place, and something else is handed over. */
+const UNKEPT: readonly (readonly [what: string, script: string, check: string])[] = [
+  ['ident', `echo 'a.txt ident' > .gitattributes; echo '$Id: right $' > a.txt`, 'grep -q right a.txt'],
+  [
+    'line ends',
+    `echo 'a.txt text' > .gitattributes; printf 'right\\r\\n' > a.txt`,
+    `[ "$(tail -c 2 a.txt | od -An -tx1 | tr -d ' ')" = 0d0a ]`,
+  ],
+  [
+    'eol=crlf',
+    `echo 'a.txt text eol=crlf' > .gitattributes; printf 'right\\n' > a.txt`,
+    `[ "$(tail -c 2 a.txt | od -An -tx1 | tr -d ' ')" = 740a ]`,
+  ],
+  [
+    'another encoding',
+    `echo 'a.txt working-tree-encoding=UTF-16' > .gitattributes; printf '\\376\\377\\0r' > a.txt`,
+    `[ "$(head -c 2 a.txt | od -An -tx1 | tr -d ' ')" = feff ]`,
+  ],
+  [
+    'rules in a folder',
+    `mkdir d; echo '*.txt ident' > d/.gitattributes; echo '$Id: right $' > d/a.txt`,
+    'grep -q right d/a.txt',
+  ],
+  ['a file that is too large', 'truncate -s 101M large', 'test -f large'],
+  ['a repository inside', 'git init -q in; echo right > in/a', 'test -f in/a'],
+];
+
+attacks('Checks: what git does not keep as it was', [
+  ...UNKEPT.map(([what, script, check]) =>
+    refused(`With --strict: a check passes only in place, by ${what}`, { 'a.txt': 'wrong\n' }, script, {
+      checks: [check],
+      flags: ['--strict'],
+    }),
+  ),
+  {
+    name: 'A check passes only in place, by ident, and nobody is told',
+    held: EVERYWHERE,
+    async attempt(arena) {
+      const [, script, check] = UNKEPT[0] ?? ['', '', ''];
+      const { result } = await cheat(arena, arena.project({ 'a.txt': 'wrong\n' }), script, {
+        checks: [check],
+      });
+      return result.proof.checkInputsChanged.some((what: string) => what.startsWith('a.txt (git keeps'));
+    },
+  },
+  {
+    name: 'A check passes only in place, by ident, and `ralph verify` says that it holds',
+    held: EVERYWHERE,
+    async attempt(arena) {
+      const [, script, check] = UNKEPT[0] ?? ['', '', ''];
+      const work = arena.project({ 'a.txt': 'wrong\n' });
+      work.settings({ scm: { command: 'git', tasks: ['commit'] } });
+      const { result } = await cheat(arena, work, script, { checks: [check] });
+      const bundle = join(arena.home, 'run.proof');
+      await arena.ralph(['report', result.runId, '--bundle', bundle], { cwd: work.dir });
+      const { code, stdout } = await arena.ralph(['verify', bundle], { cwd: work.dir });
+      if (!stdout.includes('envelope')) throw new Error(stdout);
+      return code === 1 && /^does not hold/m.test(stdout);
+    },
+  },
+]);
