@@ -5,6 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { story } from '../domain/stories/stories.ts';
 import { init, result, text, toolResult, toolUse } from '../rig/claude-stream.ts';
 import { type FakeTurn, fakeAgent, type Handler } from '../rig/fake-agent.ts';
+import { landedFiles, resultIn, rigFor } from '../rig/lanes.ts';
 import { ledgerOf, only } from '../rig/ledger.ts';
 import { ralph } from '../rig/ralph.ts';
 import { type Repo, repo } from '../rig/repo.ts';
@@ -211,6 +212,36 @@ test('in a story list each story has a best of its own, and its list is left alo
   expect(restored.map(({ from, to }) => [from, to])).toEqual([[5, 3]]);
   expect(agent.calls[5]?.input).toContain('The files are those of iteration 3 again');
   expect(storyOf(here, 'US-001')).toMatchObject({ passes: true });
+});
+
+test('in parallel each lane goes back by itself', async () => {
+  const files = { '.gitignore': '.ralph/\n', 'tasks.md': '- [ ] One\n- [ ] Two\n', score: scored(41, 0) };
+  const rig = rigFor(repo(files));
+  rig.does(
+    'T1',
+    'task',
+    `n=$(($(cat "$LANE_AGENT/n" 2>/dev/null || echo 0) + 1)); echo $n > "$LANE_AGENT/n"
+    case $n in 1) f=2;; 2) f=8;; 3) f=9;; *) cp score seen.txt; f=0;; esac
+    printf '# pass %s\\n# fail %s\\n' $((41 - f)) $f > score`,
+  );
+  const args = [
+    'loop',
+    '--agent',
+    'claude',
+    '--json',
+    '--tasks',
+    'tasks.md',
+    '--parallel',
+    '2',
+    '--check',
+    CHECK,
+  ];
+  const { stdout, stderr } = await ralph(args, rig.options);
+  const told = resultIn(stdout);
+  expect(told.success, stderr).toBe(true);
+  const restored = (lane: string) => only(ledgerOf(rig.project, `${told.runId}.${lane}`), 'restored');
+  expect([restored('T1').map(({ from, to }) => [from, to]), restored('T2')]).toEqual([[[3, 1]], []]);
+  expect(landedFiles(rig, 'main')['seen.txt']).toBe(scored(39, 2));
 });
 
 describe('by hand', () => {
