@@ -52,9 +52,10 @@ export function setUp(
   { options, root, env, output }: Call,
   own: (settings: Settings) => readonly Problem[],
   more?: SettingsLayer,
+  iterations?: number,
 ): SetUp {
   const flags = settingsFromFlags(command, options);
-  const ready = setUpRun(command, { project: projectPaths(root, env), env, flags, more, own });
+  const ready = setUpRun(command, { project: projectPaths(root, env), env, flags, more, iterations, own });
   if (!('settings' in ready)) throw new Problems(ready);
   if (output.verbose) for (const file of ready.files) output.error(`[ralph] Loading settings from ${file}\n`);
   return ready;

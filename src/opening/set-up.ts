@@ -35,13 +35,18 @@ export interface SetUpRequest {
   readonly agent?: ((settings: Settings, world: Place) => ChosenAgent | Problem) | undefined;
   /** Checks that are functions: no program is looked for. */
   readonly functions?: readonly string[] | undefined;
+  /** How many iterations the work should have room for, where nobody has set a limit. */
+  readonly iterations?: number | undefined;
   /** What is wrong with the command's own input; listed last. */
   own?(settings: Settings): readonly Problem[];
 }
 
 export function setUpRun(command: SettingsCommand, request: SetUpRequest): SetUp | readonly Problem[] {
-  const { project, flags, more } = request;
-  const loaded = loadSettings(project, command, more?.layer ?? {}, flags.layer);
+  const { project, more } = request;
+  const given = more?.layer ?? {};
+  const layer = withRoom(loadSettings(project, command, given, request.flags.layer), request);
+  const flags = { ...request.flags, layer };
+  const loaded = loadSettings(project, command, given, layer);
   const { settings, files } = loaded;
   const problems = [
     ...flags.problems,
@@ -63,6 +68,17 @@ export function setUpRun(command: SettingsCommand, request: SetUpRequest): SetUp
   const found = isReady ? findAgents(command, loaded, request, problems) : undefined;
   if (problems.length > 0 || !found) return problems;
   return { ...found, project, settings, flags: flags.layer, files };
+}
+
+/** The flags, with a limit that fits where neither they nor the settings have one. */
+export function withRoom(
+  { fromFiles, settings }: LoadedSettings,
+  { flags, more, iterations = 0 }: Pick<SetUpRequest, 'flags' | 'more' | 'iterations'>,
+): SettingsLayer['layer'] {
+  const isSet = [fromFiles, more?.layer, flags.layer].some(each => each?.maximumIterations !== undefined);
+  return isSet || iterations <= settings.maximumIterations
+    ? flags.layer
+    : { ...flags.layer, maximumIterations: iterations };
 }
 
 /** Checks that would fail for ever, whatever the agent does. What is in the image of a sandbox, nobody outside knows. */

@@ -48,6 +48,19 @@ describe('--tasks', () => {
     expect(rig.project.read('work/T2.txt')).toBe('T2\n');
   });
 
+  it.each([
+    ['without a limit', [], {}, 60],
+    ['with a flag', ['--max-iterations', '31'], {}, 31],
+    ['with a setting', [], { maximumIterations: 32 }, 32],
+  ] as const)('has room for all of it, %s', async (_, flags, settings, most) => {
+    const tasks = Array.from({ length: 30 }, (_each, at) => `- [ ] Add ${at}\n`).join('');
+    const rig = rigFor(repo({ 'README.md': '# test\n', 'tasks.md': tasks, '.gitignore': '.ralph/\n' }));
+    rig.project.settings(settings);
+    const args = ['loop', '--agent', 'claude', '--tasks', 'tasks.md', '--parallel', '2', '--check', 'true'];
+    const { stdout } = await ralph([...args, ...flags, '--dry-run'], rig.options);
+    expect(stdout).toContain(`"maximumIterations": ${most},`);
+  });
+
   it('works in a project whose settings are committed, and leaves them as they are', async () => {
     const settings = JSON.stringify({ checks: ['test -f README.md'] });
     const project = repo({ 'README.md': '# test\n', 'tasks.md': '- [ ] Add one\n- [ ] Add two\n' });

@@ -3,6 +3,7 @@ import type { Settings } from '../../config/settings-shape.ts';
 import { buildLoopPrompt } from '../../domain/run/loop-prompt.ts';
 import { isProblem, type Problem } from '../../domain/text/problem.ts';
 import { type LoopInput, loopJob, parallelProblems } from '../../opening/jobs/loop.ts';
+import { iterationsFor } from '../../opening/jobs/parallel-tasks.ts';
 import { yamlSettings } from '../../opening/set-up.ts';
 import { DONE_RULES } from '../../turns/goal.ts';
 import { type PromptSource, readInput, specSource, text } from '../../turns/prompt-source.ts';
@@ -43,6 +44,7 @@ Examples:
       call,
       settings => [...ownProblems(given, settings), ...parallelProblems(typedBy(call), settings, given)],
       await yamlSettings(text(call.options.config), call.cwd),
+      call.options.tasks === undefined || isProblem(given) ? undefined : iterationsFor(given),
     );
     const task = orThrow(given);
     if (call.options.dryRun === true) {

@@ -75,6 +75,11 @@ export function openTasks(source: string): readonly MarkdownTask[] {
   return readMarkdownTasks(source).drafts.filter(({ isDone }) => !isDone);
 }
 
+/** For each one to build it, and one more where it is sent back or its checks are red. */
+export function iterationsFor(source: string): number {
+  return 2 * openTasks(source).length;
+}
+
 export interface TaskList {
   /** Its text when the run began. */
   readonly source: string;

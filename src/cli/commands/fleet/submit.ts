@@ -12,7 +12,8 @@ import { openFleet } from '../../../fleet/open.ts';
 import { sourceOf, submitUnit, textAt } from '../../../fleet/submit.ts';
 import { shownBranch, type UnitConfig } from '../../../fleet/unit.ts';
 import { isCommit } from '../../../opening/jobs/parallel.ts';
-import { listFlaw } from '../../../opening/jobs/parallel-tasks.ts';
+import { iterationsFor, listFlaw } from '../../../opening/jobs/parallel-tasks.ts';
+import { withRoom } from '../../../opening/set-up.ts';
 import { counted } from '../../../report/numbers.ts';
 import { projectPaths } from '../../../store/paths.ts';
 import { prdPaths } from '../../../store/prd-paths.ts';
@@ -82,12 +83,13 @@ Only on one machine: several attempts at a task (--best-of).
     const [command] = args;
     if (command !== 'loop' && command !== 'prd') refuse(`fleet submit ${command}`, 'is not known', EXAMPLE);
     const given = command === 'loop' ? loopOf(call) : storiesOf(call);
-    const { settings, config, title } = given;
+    const { title } = given;
+    let { settings, config } = given;
     const kind = config.task === undefined ? 'prd' : 'loop';
     const problems = [...given.problems, ...secretProblems(config, env)];
     if (problems.length > 0) throw new Problems(problems);
     const source = orThrow(await sourceOf(root, env, texts(options)));
-    if (config.tasks !== undefined) await checkTasks(call, source.base, config.tasks);
+    if (config.tasks !== undefined) ({ settings, config } = await withTasks(call, source.base, given));
     const database = orThrow(await openFleet(options, env));
     try {
       const agent = agentOf(settings);
@@ -211,11 +213,15 @@ function loopOf(call: Call): Work {
 }
 
 /** What is in the commit counts: that is what workers see. */
-async function checkTasks({ root, env }: Call, base: string, tasks: string): Promise<void> {
+async function withTasks({ root, env }: Call, base: string, { config }: Work) {
+  const { tasks = '', flags: layer } = config;
   const source = orThrow(await textAt(reachingGit(root, env), base, tasks));
   const flaw = listFlaw(source);
   if (flaw)
     refuse(`--tasks ${tasks}`, `${flaw.what} at ${base.slice(0, 10)}`, `${flaw.fix}, commit and push`);
+  const load = (flags: typeof layer) => loadSettings(projectPaths(root, env), 'loop', flags);
+  const flags = withRoom(load(layer), { flags: { layer, problems: [] }, iterations: iterationsFor(source) });
+  return { settings: load(flags).settings, config: { ...config, flags } };
 }
 
 function storiesOf({ options, root, env }: Call): Work {
