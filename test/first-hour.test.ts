@@ -57,6 +57,7 @@ const ELSEWHERE: readonly (readonly [pattern: RegExp, why: string])[] = [
   [/^ralph (answer|tell|pause|cancel) /, 'needs a run that is running: test/scenarios/steering.test.ts'],
   [/^ralph resume\b/, 'needs a run that was cut off: test/scenarios/resume.test.ts'],
   [/^ralph (land|discard)\b/, 'needs a run that left something: test/scenarios/land.test.ts'],
+  [/^ralph (show RUN --iteration|fork)\b/, 'needs a run of several iterations: test/scenarios/best.test.ts'],
   [/--agent codex\b/, 'has a stream of its own: test/hosts/codex.test.ts'],
   [/--sandbox( |=|$)/, 'needs a sandbox: test/scenarios/sandbox.test.ts'],
   [
