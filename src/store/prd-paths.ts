@@ -1,5 +1,5 @@
 /** Where the files of `ralph prd` are: seed 002's names. */
-import { join, resolve } from 'node:path';
+import { join, relative, resolve } from 'node:path';
 
 export const ACTIVE_FILE = '.ralph-active';
 
@@ -13,6 +13,8 @@ export function prdPaths(root: string, name = 'ralph') {
     /** `ralph/`, as the user named it, and where it is. */
     name,
     folder,
+    /** The same folder from the project, however the user named it. */
+    inside: relative(root, folder),
     prd: join(folder, 'prd.md'),
     tasks: join(folder, 'tasks.json'),
     progress: join(folder, 'progress.txt'),

@@ -16,7 +16,9 @@ export function createReviewFacts({
   settings,
   past,
   prd,
-}: Pick<RunContext, 'cwd' | 'env' | 'settings' | 'past'> & { readonly prd: Pick<PrdPaths, 'name'> }) {
+}: Pick<RunContext, 'cwd' | 'env' | 'settings' | 'past'> & {
+  readonly prd: Pick<PrdPaths, 'inside'>;
+}) {
   /** By story: the tree that it was begun on. */
   const begun = new Map<string, string>();
   const seen = new Map<string, readonly CheckResult[]>();
@@ -45,7 +47,7 @@ export function createReviewFacts({
      */
     async unreviewed(story: string): Promise<readonly string[]> {
       if (reviewed === undefined) return [];
-      const changed = await changedSince({ cwd, env }, reviewed, prd.name);
+      const changed = await changedSince({ cwd, env }, reviewed, prd.inside);
       const before = settings.strict ? [] : (known.get(story) ?? []);
       known.set(story, changed);
       return changed.filter(path => !before.includes(path));

@@ -189,7 +189,7 @@ function createSteps(
   let uncommitted: readonly string[] = [];
   let unreviewed: readonly string[] = [];
   const base = baseSteps(parts, {
-    ...{ tree, userChars, ready: createReady(parts, keeper), apart: parts.prd.name },
+    ...{ tree, userChars, ready: createReady(parts, keeper), apart: parts.prd.inside },
     prover: { ...checks, look: () => undefined },
     held: {
       restore(iteration) {
@@ -272,7 +272,7 @@ function isContained({ sandbox }: StoryContext): boolean {
 }
 
 /** A change to a file that is neither in the folder of the list nor Ralph's own. What was refused never came about. */
-function isOutside({ name }: PrdPaths) {
+function isOutside({ inside }: PrdPaths) {
   return ({ what, isSentence, refused }: Violation) =>
-    !isSentence && !refused && !what.startsWith(`${name}/`) && !what.startsWith(ACTIVE_FILE);
+    !isSentence && !refused && !what.startsWith(`${inside}/`) && !what.startsWith(ACTIVE_FILE);
 }
