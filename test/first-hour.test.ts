@@ -48,7 +48,7 @@ const ELSEWHERE: readonly (readonly [pattern: RegExp, why: string])[] = [
   [/^ralph (fleet|worker)\b/, 'needs a PostgreSQL: test/fleet/'],
   [/^(sudo apt|pg_dump|psql|pg_restore)\b/, 'needs a PostgreSQL: test/fleet/backup.test.ts'],
   [/pytest|origin\/main/, 'needs pytest and a remote'],
-  [/origin\/ralph\/UNIT/, 'needs what came of a unit: test/fleet/worker.test.ts'],
+  [/^git fetch && ralph land UNIT/, 'needs what came of a unit: test/scenarios/land.test.ts'],
   [
     /^ralph prd (run|plan)\b|&& ralph prd plan/,
     'needs an agent that plans and reviews: test/scenarios/002-prd-run.test.ts',

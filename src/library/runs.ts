@@ -119,14 +119,20 @@ export interface DiscardOptions extends Omit<LandOptions, 'signal'> {
 
 export async function landHere(cwd: string, options: LandOptions): Promise<LandResult> {
   const { signal: abort = new AbortController().signal } = options;
-  const { landRun } = await import('../opening/land.ts');
-  return orThrow(await landRun({ ...endedOf('land', cwd, options), abort, begins() {} }));
+  const [{ landRun }, { findLandable }] = await Promise.all([
+    import('../opening/land.ts'),
+    import('../opening/fetched-unit.ts'),
+  ]);
+  const { run, ...request } = endedOf('land', cwd, options);
+  const id = orThrow(await findLandable(request, run));
+  return orThrow(await landRun({ ...request, id, abort, begins() {} }));
 }
 
 export async function discardHere(cwd: string, options: DiscardOptions): Promise<DiscardResult> {
   const { force = false } = options;
   const { discardRun } = await import('../opening/discard.ts');
-  return orThrow(await discardRun({ ...endedOf('discard', cwd, options), force }));
+  const { run, ...request } = endedOf('discard', cwd, options);
+  return orThrow(await discardRun({ ...request, id: orThrow(findRun(request.project, run)), force }));
 }
 
 function endedOf(
@@ -136,7 +142,7 @@ function endedOf(
 ) {
   refuseInside(order, env);
   const project = projectAt(resolve(cwd), env);
-  return { project, env, id: orThrow(findRun(project, run)), isDry, acceptChanges };
+  return { project, env, run, isDry, acceptChanges };
 }
 
 export function overviews(cwd: string, { env = environment() }: RunsOptions): readonly RunOverview[] {

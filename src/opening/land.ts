@@ -26,6 +26,7 @@ import { openStoryBranch } from '../workspace/story-branch.ts';
 import { moveBranch, planFiles, switchBranch } from '../workspace/take-over.ts';
 import { outsideOwner } from '../workspace/user-index.ts';
 import { endOf } from './changed-here.ts';
+import { readFetched } from './fetched-unit.ts';
 import { type EndedRequest, type EndedRun, findLeavings, type Leavings, readEnded } from './leavings.ts';
 import { type CheckWatch, checkMerged } from './merged-checks.ts';
 
@@ -57,6 +58,8 @@ interface Whence {
   readonly uncommitted?: true;
   /** The checks of the run. */
   readonly commands?: readonly string[];
+  /** The branch is a remote's. */
+  readonly isFetched?: true;
 }
 
 interface Landed {
@@ -78,7 +81,7 @@ interface Cleaned extends Removed {
 }
 
 export async function landRun(request: LandRequest): Promise<LandResult | Problem> {
-  const run = readEnded(request);
+  const run = (await readFetched(request)) ?? readEnded(request);
   if (isProblem(run)) return run;
   return withLock(run.paths.state.lock, () => land(run, request));
 }
@@ -120,7 +123,7 @@ async function land(run: EndedRun, request: LandRequest): Promise<LandResult | P
 
 async function whenceOf(
   { past }: EndedRun,
-  { from, worktree, work }: Leavings,
+  { kind, from, worktree, work }: Leavings,
 ): Promise<Omit<Whence, 'branch'>> {
   const tip = worktree?.own && (await worktree.own.head()).commit;
   const isCommitted = tip === undefined || tip === work;
@@ -128,6 +131,7 @@ async function whenceOf(
   return {
     ...defined({ worktree: worktree?.name, from, commands }),
     ...(!isCommitted && { uncommitted: true }),
+    ...(kind === 'fetched' && { isFetched: true }),
   };
 }
 
@@ -282,6 +286,7 @@ async function cleanUp(run: EndedRun, { kind, own, worktree, work, from }: Leavi
     const { removed, worktrees, problems } = await removeLanes({ root, env, run: id, force: false });
     return { removed, worktrees, kept: problems.map(formatProblem) };
   }
+  if (kind === 'fetched') return { ...NO_TRACE, kept: [`${from}, which is the remote's`] };
   if (from === undefined) return NO_TRACE;
   const problem = worktree
     ? ((await inLine(run, from, worktree, work)) ??

@@ -39,6 +39,8 @@ export interface EndedRun {
   /** As they were when it began. */
   readonly settings: Settings;
   readonly title: string;
+  /** Of a fleet's unit: the branch of a remote that its work is on. */
+  readonly fetched?: string;
 }
 
 export interface EndedRequest {
@@ -79,7 +81,7 @@ function flawsOf({ head }: RunState, problems: readonly string[]): readonly stri
 }
 
 export interface Leavings {
-  readonly kind: 'worktree' | 'parallel' | 'here';
+  readonly kind: 'worktree' | 'parallel' | 'here' | 'fetched';
   /** Of the project. */
   readonly own: OwnGit;
   /** The branch of the user's that gets it, and where it stands. */
@@ -127,6 +129,7 @@ export async function findLeavings(run: EndedRun): Promise<Found> {
   if (problem) return problem;
   const head = await own.head();
   const { given } = file;
+  if (run.fetched !== undefined) return fetchedWork(own, head, run.fetched);
   if (given?.parallel !== undefined) return parallelWork(run, own, head);
   if (given?.worktree !== undefined) return worktreeWork(run, own, head, given.worktree);
   const began = past.prepared?.start?.branch;
@@ -181,6 +184,14 @@ async function branchWork(own: OwnGit, head: Head, from: string): Promise<Found>
   const work = await commitOf(own.repository, `refs/heads/${from}`);
   if (work === undefined) return { nothing: `its branch ${from} is gone` };
   return { ...target, ...NOBODYS, kind: 'here', own, work, from };
+}
+
+async function fetchedWork(own: OwnGit, head: Head, from: string): Promise<Found> {
+  const target = targetOf(own, head);
+  if (isProblem(target)) return target;
+  const work = await commitOf(own.repository, `refs/remotes/${from}`);
+  if (work === undefined) return { nothing: `${from} is gone` };
+  return { ...target, ...NOBODYS, kind: 'fetched', own, work, from };
 }
 
 async function worktreeWork(run: EndedRun, own: OwnGit, head: Head, name: string): Promise<Found> {

@@ -65,6 +65,8 @@ function projectState(folder: string, root: string) {
     /** The truth of an in-session loop, by the name of its file in the project: a folder with its versions. */
     session: (name: string) => join(folder, 'loops', project, name),
     run: (id: string) => runState(join(runs, id)),
+    /** What `ralph land` keeps of a fleet's unit, by its id. */
+    unit: (id: string) => runState(join(folder, 'units', project, id)),
   };
 }
 

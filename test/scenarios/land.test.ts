@@ -194,16 +194,14 @@ describe('a worktree', () => {
     expect(everything(work)).toEqual(before);
   });
 
-  test('of a unit of a fleet is merged with git, and that is said', async () => {
+  test('of a unit of a fleet must have been fetched, and that is said', async () => {
     const work = repo(FILES);
     await loopEnded(work);
     const env = { RALPH_DATABASE_URL: 'postgresql://nobody@127.0.0.1:1/none' };
     const ended = await ralph(['land', 'u-1'], { cwd: work.dir, env });
     expect([ended.code, ended.stderr]).toEqual([
       2,
-      expect.stringContaining(
-        'u-1: no such run (what came of a unit of a fleet is merged with git: `git fetch && git merge origin/ralph/u-1`',
-      ),
+      expect.stringContaining('u-1: no such run (where it is a unit of a fleet, `git fetch` brings'),
     ]);
     expect((await ralph(['land', 'u-1'], { cwd: work.dir })).stderr).not.toContain('fleet');
   });
@@ -338,4 +336,68 @@ test('what has landed in a parallel run that could not move the branch is taken 
   expect(project.git('status', '--porcelain')).toBe('');
   expect(project.git('branch', '--format=%(refname:short)')).toBe('main\n');
   expect((await land(project)).result).toMatchObject({ outcome: 'nothing' });
+});
+
+describe('a unit of a fleet that was fetched', () => {
+  /** Its branch is only known as the remote's; what its checks were is in a database. */
+  function fetched(branch: string, settings: Record<string, unknown> = { checks: ['test -f new.txt'] }) {
+    const work = repo(FILES);
+    const remote = repo(FILES);
+    remote.git('fetch', '--quiet', work.dir, 'main');
+    remote.git('checkout', '--quiet', '-b', branch, 'FETCH_HEAD');
+    remote.write('new.txt', 'new\n');
+    remote.write('a.txt', FILES['a.txt'].replace('7', 'seven'));
+    remote.git('add', '--all');
+    remote.git('commit', '--quiet', '--message', 'Make it new');
+    work.settings(settings);
+    work.git('remote', 'add', 'origin', remote.dir);
+    work.git('fetch', '--quiet', 'origin');
+    return work;
+  }
+
+  test.each(['ralph/u-1', 'ralph/u-1/_int'])(
+    'lands from %s after the checks of the project',
+    async branch => {
+      const work = fetched(branch);
+      work.write('b.txt', 'meanwhile\n');
+      work.git('commit', '--quiet', '--all', '--message', 'meanwhile');
+      work.write('mine.txt', 'mine\n');
+      const { code, stdout, stderr } = await ralph(['land', 'u-1'], { cwd: work.dir });
+      expect([code, stderr]).toEqual([0, 'Checking the merged tree: `test -f new.txt` …\n']);
+      const [first, ...rest] = stdout.split('\n');
+      expect(first).toMatch(/^Landed on main: 2 files, merged as [0-9a-f]{12}\.$/);
+      expect(rest).toEqual([
+        'Passed on the merged tree: `test -f new.txt`.',
+        `Kept: origin/${branch}, which is the remote's`,
+        '',
+      ]);
+      expect([work.read('new.txt'), work.read('b.txt')]).toEqual(['new\n', 'meanwhile\n']);
+      expect(work.git('status', '--porcelain')).toBe('?? mine.txt\n');
+      expect((await land(work, 'u-1')).result).toMatchObject({ outcome: 'nothing' });
+      expect((await ralph(['status'], { cwd: work.dir })).stdout).toContain('No runs here yet');
+    },
+  );
+
+  test('stays where it is when a check is red, or it conflicts, and nothing is changed', async () => {
+    const red = fetched('ralph/u-1', { checks: ['false'] });
+    const before = everything(red);
+    const refused = await ralph(['land', 'u-1'], { cwd: red.dir });
+    expect([refused.code, everything(red)]).toEqual([1, before]);
+    expect(refused.stdout).toContain('Next: `git merge origin/ralph/u-1` and fix it\n');
+    const other = fetched('ralph/u-1');
+    other.write('a.txt', FILES['a.txt'].replace('7', 'mine'));
+    other.git('commit', '--quiet', '--all', '--message', 'mine');
+    expect((await land(other, 'u-1')).result).toMatchObject({ outcome: 'conflict', isFetched: true });
+  });
+
+  test('is not guessed: neither part of its id, nor one of two remotes, nor what was not fetched', async () => {
+    const work = fetched('ralph/u-1');
+    const what = async (id: string) => (await ralph(['land', id], { cwd: work.dir })).stderr;
+    for (const id of ['u', 'u-2', '*', 'u-1/_int'])
+      expect(await what(id)).toContain('there are no runs here yet');
+    work.git('remote', 'rename', 'origin', 'one');
+    work.git('remote', 'add', 'two', work.git('remote', 'get-url', 'one').trim());
+    work.git('fetch', '--quiet', 'two');
+    expect(await what('u-1')).toContain('there are two of it, one/ralph/u-1 and two/ralph/u-1');
+  });
 });

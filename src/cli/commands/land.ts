@@ -34,6 +34,7 @@ Examples:
   ralph land
   ralph land --dry-run
   ralph land 20261115-1203
+  git fetch && ralph land UNIT        # a unit of a fleet
 
 Merges what a run left into the branch that you are on: a worktree, a branch, or
 what it changed in your files, and nothing of yours. First every check of the
@@ -44,7 +45,7 @@ nothing was changed. 2: something you can fix. 130: interrupted.
 `,
   async run(call) {
     refuseInside('land', call);
-    const { project, id } = wanted(call);
+    const { project, id } = await wantedOrUnit(call);
     const { landRun } = await import('../../opening/land.ts');
     const { env, options, output } = call;
     const result = await untilStopped(abort =>
@@ -71,12 +72,16 @@ const EXIT: Readonly<Record<LandResult['outcome'], ExitCode>> = {
 
 function wanted({ cwd, env, args: [given] }: Call) {
   const project = projectAt(cwd, env);
-  const id = findRun(project, given);
-  if (isProblem(id) && given !== undefined && !isProblem(databaseUrl({}, env))) {
-    const branch = `origin/ralph/${given}`;
-    const fix = `what came of a unit of a fleet is merged with git: \`git fetch && ${joinWords(['git', 'merge', branch])}\` (of a list: ${branch}/_int)`;
-    refuse(given, id.what, fix);
-  }
+  return { project, id: orThrow(findRun(project, given)) };
+}
+
+/** Also what came of a unit of a fleet, where it was fetched. */
+async function wantedOrUnit({ cwd, env, args: [given] }: Call) {
+  const project = projectAt(cwd, env);
+  const { findLandable } = await import('../../opening/fetched-unit.ts');
+  const id = await findLandable({ project, env }, given);
+  if (isProblem(id) && given !== undefined && !isProblem(databaseUrl({}, env)))
+    refuse(given, id.what, 'where it is a unit of a fleet, `git fetch` brings its branch here first');
   return { project, id: orThrow(id) };
 }
 
@@ -163,6 +168,7 @@ function fixThere(
     worktree,
     uncommitted,
     commands = [],
+    isFetched,
     runId,
   }: Omit<NotLanded, 'outcome' | 'conflicts' | 'notes'>,
   project: ProjectPaths,
@@ -170,6 +176,7 @@ function fixThere(
 ): string {
   const discard = `or throw it away: \`ralph discard ${runId}\``;
   if (from === undefined) return `fix it in your files and commit it, ${discard}`;
+  if (isFetched) return `\`${joinWords(['git', 'merge', from])}\` and fix it`;
   if (worktree === undefined) return `\`${joinWords(['git', 'merge', from])}\` and fix it, ${discard}`;
   const git = (...words: readonly string[]) => joinWords(['git', '-C', project.worktree(worktree), ...words]);
   const checks = commands.flatMap(command => ['--check', command]);
