@@ -6,6 +6,7 @@ import type { RunState, TaskState } from '../domain/run/state.ts';
 import { defined } from '../domain/text/fields.ts';
 import { isProblem } from '../domain/text/problem.ts';
 import { createRedactor } from '../domain/text/secrets.ts';
+import { textsOf } from '../domain/turn/claim.ts';
 import { addUsage, type Usage } from '../domain/turn/usage.ts';
 import type { Steps } from '../engine/steps.ts';
 import { secondsSince } from '../platform/clock.ts';
@@ -231,7 +232,7 @@ async function commitWork(
     confinement: isSandboxed ? checks : wall,
     start: context.past().prepared?.start,
     commitDirty: context.settings.commitDirty,
-    doneWords: rule.text,
+    doneWords: textsOf(rule),
     defaultMessage: title?.slice(0, SUBJECT) ?? `Work of iteration ${iteration}`,
     runId,
     title,

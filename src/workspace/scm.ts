@@ -42,7 +42,7 @@ export interface ScmRound {
   readonly commitDirty: boolean;
   readonly emit: Emit;
   /** What the agent says when it is done: that is no message. */
-  readonly doneWords: string;
+  readonly doneWords: readonly string[];
   /** Of a commit that failed before. */
   readonly knownMessage: string | undefined;
   /** Asks the agent for a commit message; undefined when it has no answer. */
@@ -217,9 +217,8 @@ async function messageFor(round: ScmRound): Promise<string> {
   const { knownMessage, askForMessage, doneWords, defaultMessage } = round;
   if (knownMessage !== undefined) return knownMessage;
   const message = commitMessage(await askForMessage());
-  return message === undefined || message.toLowerCase() === doneWords.toLowerCase()
-    ? defaultMessage
-    : message;
+  const isDone = doneWords.some(words => words.toLowerCase() === message?.toLowerCase());
+  return message === undefined || isDone ? defaultMessage : message;
 }
 
 /** The content of the tag, else the first line that is not empty. */

@@ -102,7 +102,7 @@ test('bash completes values and the ids of runs', async () => {
     return execFileSync('bash', ['-c', script], { cwd: dir, env, encoding: 'utf8' }).trim().split('\n');
   };
   expect(complete('ralph', 'loop', '--agent', 'cod')).toEqual(['codex']);
-  expect(complete('ralph', 'loop', '--proof', '')).toEqual(['place', 'clean']);
+  expect(complete('ralph', 'loop', '--proof', '')).toEqual(['place', 'clean', 'sealed']);
   expect(complete('ralph', 'report', '--format', 's')).toEqual(['sarif']);
   expect(complete('ralph', 'explain', id.slice(0, 6))).toEqual([id]);
   const scripts = await Promise.all(['zsh', 'fish'].map(shell => ralph(['completion', shell], world)));

@@ -54,6 +54,11 @@ export function markerWords(rule: CompletionRule, isPlain = false): string {
   return `the text ${rule.text} in a tag named ${rule.kind} (as in HTML: the opening tag, the text, the closing tag, with nothing between them)`;
 }
 
+/** What may stand between the tags. */
+export function textsOf({ text, or }: CompletionRule): readonly string[] {
+  return [text, ...(or ? textsOf(or) : [])];
+}
+
 /** Whether a prompt names a marker that counts, in whatever sentence. */
 export function asksFor({ or, ...rule }: CompletionRule, prompt: string): boolean {
   const squeeze = (text: string) => text.replace(/\s+/g, '').toLowerCase();
