@@ -27,6 +27,8 @@ export interface Call {
   readonly into: readonly string[];
   /** The script on the disk in which it stands. */
   readonly file?: string;
+  /** Words that may be a command or may be words. */
+  readonly isGuess?: true;
 }
 
 export interface Assigned {

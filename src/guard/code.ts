@@ -1,5 +1,5 @@
 /** Programs in other languages on a command line: the shell commands in them, and the harm they do by themselves. */
-import { type Call, operands, values } from './call.ts';
+import { type Call, operands, UNKNOWN, values } from './call.ts';
 
 const LANGUAGES: readonly { readonly name: RegExp; readonly flags: readonly string[] }[] = [
   { name: /^(?:python[\d.]*|pypy\d*)$/, flags: ['c'] },
@@ -14,7 +14,7 @@ const LANGUAGES: readonly { readonly name: RegExp; readonly flags: readonly stri
 /** The program text that it is given, on its command line or on its stdin. */
 export function codeOf(call: Call): string | undefined {
   const { name, args, input } = call;
-  if (/^(?:g|m|n)?awk$/.test(name)) return operands(call)[0];
+  if (/^(?:g|m|n)?awk$/.test(name)) return awkCode(call);
   if (name === 'deno' && args[0] === 'eval') return operands(call)[1];
   const language = LANGUAGES.find(each => each.name.test(name));
   if (!language) return undefined;
@@ -27,11 +27,19 @@ export function codeOf(call: Call): string | undefined {
   return operands(call).every(word => word === '-') ? input : undefined;
 }
 
-/** A call that passes text to a shell or starts a program. */
+/** `-f FILE` and `-e TEXT` instead of the first operand. */
+function awkCode(call: Call): string | undefined {
+  const [text] = values(call, 'e', 'source');
+  const [file] = values(call, 'f', 'file');
+  if (file === undefined) return text ?? operands(call)[0];
+  return file === '-' || file.includes(UNKNOWN) ? call.input : undefined;
+}
+
+/** A call that passes text to a shell or starts a program; awk has pipes. */
 const STARTS =
-  /\b(?:os\.(?:system|popen|exec\w*|spawn\w*)|subprocess|popen|system|exec(?:Sync|File|FileSync|v|vp|l|lp)?|spawn(?:Sync)?|child_process|shell_exec|passthru|proc_open|Kernel\.|IO\.popen|%x|qx|do shell script|Bun\.\$|os\.execute)\b|`/;
+  /\b(?:os\.(?:system|popen|exec\w*|spawn\w*)|subprocess|popen|system|exec(?:Sync|File|FileSync|v|vp|l|lp)?|spawn(?:Sync)?|child_process|shell_exec|passthru|proc_open|Kernel\.|IO\.popen|%x|qx|do shell script|Bun\.\$|os\.execute)\b|`|\|&?\s*(?:getline\b|")/;
 const LITERAL =
-  /'''([\s\S]*?)'''|"""([\s\S]*?)"""|'((?:\\.|[^'\\])*)'|"((?:\\.|[^"\\])*)"|`((?:\\.|[^`\\])*)`|\b(?:qx|%x)[({[]([^)}\]]*)[)}\]]/g;
+  /'''([\s\S]*?)'''|"""([\s\S]*?)"""|'((?:\\.|[^'\\])*)'|"((?:\\.|[^"\\])*)"|`((?:\\.|[^`\\])*)`|(?:\bq[qxw]?|%[xqQ])\s*[({[<|/!]([^)}\]>|/!]*(?:[/!|][^)}\]>]*)?)[)}\]>|/!]/g;
 const LIST = /[[(]\s*((?:(?:'[^']*'|"[^"]*")\s*,\s*)+(?:'[^']*'|"[^"]*")\s*,?)\s*[\])]/g;
 
 /** What of a program would be run by a shell: its texts, where it starts something at all. A mention is no call. */

@@ -77,7 +77,7 @@ function judgeCall(call: Call, world: GuardWorld): Finding[] {
   const found = [...(BY_NAME.get(nameOf(call)) ?? []), ...GENERAL].filter(
     rule =>
       !world.allow.includes(rule.id) &&
-      !(call.file !== undefined && rule.tier === 'warn') &&
+      !((call.file !== undefined || call.isGuess) && rule.tier === 'warn') &&
       rule.matches(scene),
   );
   const what = shownCall(call);

@@ -7,7 +7,7 @@ import { type Assigned, type Call, UNKNOWN } from './call.ts';
 import { printed } from './printed.ts';
 import { type Notes, remember, setPositional } from './remember.ts';
 import { type Expander, expandWord, type Scope, textOf } from './words.ts';
-import { innerOf } from './wrappers.ts';
+import { innerOf, maybeNamed, maybeRuns } from './wrappers.ts';
 
 type CommandNode = Extract<SyntaxNode, { readonly type: 'Command' }>;
 
@@ -47,6 +47,8 @@ interface At {
   readonly from: readonly Call[];
   /** The names of what comes behind it. */
   readonly into: readonly string[];
+  /** Words that may be a command or may be words: what they may run in their turn is not asked. */
+  readonly isGuess?: true;
 }
 
 export function readShell(script: string, world: ShellWorld): ScriptReading {
@@ -59,7 +61,14 @@ export function readShell(script: string, world: ShellWorld): ScriptReading {
     bombs: false,
   };
   const scope: Scope = { vars: new Map(), cwd: world.cwd };
-  readScript(walk, script, { scope, depth: 0, place: 'here', guessed: false, from: [], into: [] });
+  readScript(walk, script, {
+    scope,
+    depth: 0,
+    place: 'here',
+    guessed: false,
+    from: [],
+    into: [],
+  });
   const { calls, bombs, trouble } = walk;
   return { calls, bombs, ...(trouble !== undefined && { trouble }) };
 }
@@ -188,7 +197,7 @@ function command(walk: Walk, node: CommandNode, at: At): void {
     return;
   }
   const previous = at.from.at(-1);
-  const input = files.input ?? (previous ? printed(previous) : undefined);
+  const input = files.input ?? (previous ? printed(previous) : substituted(node, by));
   const written = [
     ...node.prefix.filter(part => part.type === 'Assignment'),
     ...(node.name ? [node.name] : []),
@@ -209,6 +218,14 @@ function command(walk: Walk, node: CommandNode, at: At): void {
     ...(file !== undefined && { file }),
   };
   run(walk, words, about, at);
+}
+
+/** What it would read from `<(…)`. */
+function substituted(node: CommandNode, by: Expander): string | undefined {
+  for (const word of node.args)
+    for (const part of word.type === 'Word' ? (word.parts ?? []) : [])
+      if (part.type === 'ProcessSubstitution') return by.outputOf(part);
+  return undefined;
 }
 
 function assignments(node: CommandNode, by: Expander): readonly Assigned[] {
@@ -246,6 +263,7 @@ function run(walk: Walk, words: readonly string[], about: Omit<Call, 'name' | 'a
   };
   walk.calls.push(call);
   remember(call, at.scope, walk, walk.world.env.HOME);
+  maybe(walk, call, about, at);
   const inner = innerOf(call, first);
   const deeper = {
     ...at,
@@ -271,6 +289,18 @@ function run(walk: Walk, words: readonly string[], about: Omit<Call, 'name' | 'a
     if (found !== undefined)
       readScript(walk, found, { ...own, scope: copy(own.scope), guessed: true, file: path });
   }
+}
+
+/** What may be a command, in its words and in its variables: only the worst of it counts, and what cannot be read is passed over. */
+function maybe(walk: Walk, call: Call, about: Omit<Call, 'name' | 'args'>, at: At): void {
+  if (at.isGuess || at.depth >= DEEPEST) return;
+  const { commands, scripts } = maybeRuns(call);
+  const guess: Walk = { ...walk, calls: [], trouble: undefined };
+  const below = { ...at, depth: at.depth + 1, guessed: true, isGuess: true as const, from: [], into: [] };
+  const own = () => ({ ...below, scope: copy(at.scope) });
+  for (const argv of commands) run(guess, argv, { ...about, assigned: [] }, own());
+  for (const script of [...scripts, ...maybeNamed(call)]) readScript(guess, script, own());
+  walk.calls.push(...guess.calls.map(each => ({ ...each, isGuess: true as const })));
 }
 
 function redirected(walk: Walk, redirects: readonly Redirection[], at: At): Files {

@@ -11,7 +11,9 @@ export interface Expander {
   readonly scope: Scope;
   readonly env: Readonly<Record<string, string | undefined>>;
   /** What a command substitution would print; undefined where that cannot be known. */
-  outputOf(part: Extract<WordPart, { readonly type: 'CommandExpansion' }>): string | undefined;
+  outputOf(
+    part: Extract<WordPart, { readonly type: 'CommandExpansion' | 'ProcessSubstitution' }>,
+  ): string | undefined;
 }
 
 /** Longer than any list that is written by hand. */

@@ -40,7 +40,6 @@ const WRAPPERS: Readonly<Record<string, Wrapper>> = {
   sudo: { valued: '-u -g -h -p -C -T -D -R -r -t --user --group --host --chdir --prompt', assignments: true },
   doas: { valued: '-u -C' },
   pkexec: { valued: '--user' },
-  env: { valued: '-u -C --unset --chdir -S', assignments: true },
   nice: { valued: '-n --adjustment' },
   ionice: { valued: '-c -n -p' },
   taskset: { valued: '-c', skip: 1 },
@@ -82,7 +81,13 @@ const SPECIAL: Readonly<Record<string, (call: Call) => Inner>> = {
   ...rows('source .', sourced),
   trap: ({ args }) => ({ ...NOTHING, scripts: args.slice(0, 1).filter(word => !word.startsWith('-')) }),
   alias: ({ args }) => ({ ...NOTHING, scripts: args.flatMap(word => /^[^=]+=(.*)$/s.exec(word)?.[1] ?? []) }),
-  ...rows('su runuser script', given),
+  ...rows('su script', given),
+  runuser: call => {
+    const { scripts } = given(call);
+    const { args } = call;
+    const own = skipped(args, { valued: '-u -g -G -s --user --group --shell' });
+    return scripts.length > 0 ? { ...NOTHING, scripts } : runs(...own);
+  },
   ...rows('vim vi nvim ex', edited),
   sed: ({ args }) => ({
     ...NOTHING,
@@ -103,6 +108,9 @@ const SPECIAL: Readonly<Record<string, (call: Call) => Inner>> = {
       ? { ...NOTHING, scripts }
       : runs(...skipped(call.args, { valued: '-w -E --timeout', skip: 1 }));
   },
+  env,
+  make,
+  gmake: make,
   xargs,
   parallel: call => {
     const own = skipped(call.args, { valued: '-j --jobs' });
@@ -138,6 +146,70 @@ const SPECIAL: Readonly<Record<string, (call: Call) => Inner>> = {
   screen: call => runs(...skipped(call.args, { valued: '-S -X -p -t' })),
   ansible: call => ({ ...NOTHING, scripts: values(call, 'a', 'args'), place: 'remote' }),
 };
+
+const ENV: Wrapper = { valued: '-u -C --unset --chdir', assignments: true };
+
+/** `-S TEXT` is split into words, also among other flags. */
+function env({ args }: Call): Inner {
+  const at = args.findIndex(word => /^-[a-zA-Z]*S|^--split-string\b/.test(word));
+  if (at < 0) return runs(...skipped(args, ENV));
+  const own = (args[at] ?? '').replace(/^--split-string=?|^-[a-zA-Z]*?S/, '');
+  return { ...NOTHING, scripts: [[own, ...args.slice(at + 1)].join(' ')] };
+}
+
+/** What it is told to do without a file of the project: each line, and what stands behind a colon or in `$(shell …)`. */
+function make(call: Call): Inner {
+  const files = values(call, 'f', 'file', 'makefile').filter(file => file === '-' || file.includes(UNKNOWN));
+  const texts = [...values(call, 'E', 'eval'), ...(files.length > 0 ? [call.input ?? ''] : [])];
+  const lines = texts.join('\n').split('\n');
+  const recipes = lines.map(text => text.replace(/^[^\t]*?:[^;]*;?|^\t/, '').replace(/^[@+-]+/, ''));
+  const asked = lines.flatMap(text =>
+    [...text.matchAll(/\$\(shell ([^)]*)\)/g)].map(found => found[1] ?? ''),
+  );
+  const shells = call.args.flatMap(word => /^SHELL:*=(.*)$/s.exec(word)?.[1] ?? []);
+  return {
+    ...NOTHING,
+    scripts: [...recipes, ...asked, ...shells].filter(text => text.trim() !== ''),
+    guessed: true,
+  };
+}
+
+/** Programs that only print, compare or look for what they are given. */
+const READERS = new Set(
+  'echo printf cat tee grep egrep fgrep zgrep rg ag ack jq yq gh glab man apropos whatis which type help test [ [[ true false : expr logger say ls wc head tail sort uniq diff cmp comm tr cut column fold fmt nl rev tac strings file stat basename dirname touch mkdir cp mv ln read export declare typeset local readonly unset set shift return exit cd pushd popd'.split(
+    ' ',
+  ),
+);
+
+/**
+ * Of a program that nobody knows here: it may run what it is given, from any of its words on, or as a text.
+ */
+export function maybeRuns({ name, args, input = '' }: Call): Inner {
+  if (READERS.has(name) || isShell(name) || rowOf(WRAPPERS, name) || rowOf(SPECIAL, name)) return NOTHING;
+  const starts = args.flatMap((word, at) => (/^(?:[\w.-]*\/)*[a-z][\w.+-]*$/.test(word) ? [at] : []));
+  const texts = [...args.map(word => word.replace(/^--?[\w-]+=/, '')), input];
+  return {
+    ...NOTHING,
+    commands: starts.slice(0, MOST_STARTS).map(at => args.slice(at)),
+    scripts: texts
+      .filter(hasWords)
+      .map(text => text.replace(/^\.?(?:shell|spawn|system|run|start|!)\s+/, '')),
+  };
+}
+
+/** More words than a wrapper has of its own. */
+const MOST_STARTS = 12;
+
+const hasWords = (text: string) => /\S\s+\S/.test(text);
+
+/** Variables that name a command for whoever reads them: an editor, a pager, what git connects with. */
+export function maybeNamed(call: Call): readonly string[] {
+  const { name, args, assigned } = call;
+  const sets = /^(?:export|declare|typeset|readonly|env|sudo|cross-env)$/.test(name) ? args : [];
+  const pairs = [...sets.filter(word => /^\w+=/.test(word)), ...(name === 'git' ? values(call, 'c') : [])];
+  const named = [...pairs.map(each => each.replace(/^[^=]*=/, '')), ...assigned.map(each => each.value)];
+  return named.map(value => value.replace(/^\s*[|!]/, '')).filter(hasWords);
+}
 
 function called(call: Call, args: readonly string[]): Inner {
   const scripts = given({ ...call, args }).scripts;

@@ -32,7 +32,7 @@ function found(pattern: RegExp, code: string): readonly string[] {
 }
 
 const REMOVERS =
-  /(?:rmtree|rm_rf|rm_r|rmSync|rmdirSync|rm|removeSync|rimraf(?:\.sync)?|remove_tree|remove_dir_all|rmdir|unlink|unlinkSync|remove)\s*\(?\s*(?:os\.path\.expanduser\(|Path\()?["']([^"']+)["']|Path\(["']([^"']+)["']\)\.(?:unlink|rmdir)/g;
+  /(?:rmtree|rm_rf|rm_r|rmSync|rmdirSync|rm|removeSync|rimraf(?:\.sync)?|remove_tree|remove_dir_all|rmdir|unlink|unlinkSync|remove)\s*\(?\s*(?:os\.path\.expanduser\(|Path\(|glob\s*\(?\s*)?["'<]([^"'>]+)["'>]|Path\(["']([^"']+)["']\)\.(?:unlink|rmdir)/g;
 const WRITERS =
   /\bopen\(\s*["']([^"']+)["']\s*,\s*["'][wax]|(?:writeFile|appendFile|createWriteStream|writeFileSync|appendFileSync|file_put_contents|File\.write|write_text)\s*\(\s*["']([^"']+)["']|Path\(["']([^"']+)["']\)\.write/g;
 const DELETERS =
