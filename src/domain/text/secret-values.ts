@@ -21,9 +21,9 @@ export function secretForms(env: Env): readonly SecretForm[] {
 
 /** What cannot be a secret although its name looks like one. */
 const NO_SECRET =
-  /author|tokeni[sz]|keyboard|keymap|keyring|keycode|monkey|passenger|(^|_)SSH_AUTH_SOCK$|^(OLD)?PWD$/i;
+  /author|tokeni[sz]|keyboard|keymap|keyring|keycode|monkey|passenger|compass|bypass|(^|_)SSH_AUTH_SOCK$|^(OLD)?PWD$/i;
 const STRONG =
-  /token|secret|passw|passphrase|credential|api_?key|access_?key|private_?key|(^|_)(pass|pat|pwd)(_|\d*$)/i;
+  /token|secret|passw|passphrase|credential|api_?key|access_?key|private_?key|(^|_)(pat|pwd)(_|\d*$)|pass(_|\d*$)/i;
 const WEAK = /key|auth|cookie|webhook|dsn/i;
 
 /** Shorter values are words that stand in any text. */
@@ -60,7 +60,7 @@ function isTelling(value: string): boolean {
 }
 
 /** `scheme://user:password@host`, whatever the variable is called; a password may hold any sign. */
-function passwordsIn(value: string): readonly string[] {
+export function passwordsIn(value: string): readonly string[] {
   const [, user = '', password = '', place = ''] =
     /^[a-z][\w+.-]*:\/\/([^:/@]*):(.+)@([^@]*)$/is.exec(value) ?? [];
   if (password === '' || password === user || place.includes(password)) return [];
@@ -78,17 +78,82 @@ function decoded(text: string): string {
 
 function formsOf(value: string): readonly string[] {
   const json = JSON.stringify(value).slice(1, -1);
-  const encoded = encodeURIComponent(value.replace(/\p{Surrogate}/gu, '\ufffd'));
-  const forms = [
-    value,
-    json,
-    JSON.stringify(json).slice(1, -1),
-    encoded,
-    encoded.replaceAll('%20', '+'),
-    encoded.replace(/%[0-9A-F]{2}/g, sign => sign.toLowerCase()),
-    value.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;'),
-  ];
+  const isPlain = /^[\w.-]*$/.test(value);
+  const written = isPlain ? [] : SPELLINGS.map(spell => Array.from(value, sign => spell(sign)).join(''));
+  const forms = [value, json, JSON.stringify(json).slice(1, -1), ...written];
   return value.length < SHORTEST ? forms : [...forms, ...binaryForms(new TextEncoder().encode(value))];
+}
+
+type Spell = (sign: string) => string;
+
+/** Each sign by itself, as the languages and formats that programs print in write it. */
+const SPELLINGS: readonly Spell[] = [
+  ...["'", '&#39;', '&#039;', '&#x27;', '&apos;'].flatMap(quote =>
+    ['&quot;', '&#34;'].map(double =>
+      spelled({ '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': double, "'": quote }),
+    ),
+  ),
+  // Texts of a program: in either kind of quotes, with what is not ASCII as it is or by number.
+  ...[`'`, `"`, `'"`, ''].flatMap(quotes =>
+    [asIs, byByte, byNumber].map(rest => escaped(`\\${quotes}`, rest)),
+  ),
+  // JSON of PHP and of Go.
+  ...[asIs, byNumber].flatMap(rest => [
+    escaped('\\"/', rest),
+    escaped('\\"', rest, '<>&'),
+    escaped('\\"/', rest, '<>&'),
+  ]),
+  // Words of a shell.
+  spelled({ "'": `'\\''` }),
+  sign => (/[\w@%+=:,./~-]|[^\0-\x7f]/.test(sign) ? sign : `\\${sign}`),
+  // Addresses and forms.
+  ...['', '/', '/~', "!'()*", '*', '~', '*~', "!'()*~"].flatMap(plain =>
+    ['%20', '+'].flatMap(blank => [inAddress(plain, blank), inAddress(plain, blank, true)]),
+  ),
+];
+
+function spelled(signs: Readonly<Record<string, string>>): Spell {
+  return sign => signs[sign] ?? sign;
+}
+
+/** A backslash before some signs, others by number. */
+function escaped(signs: string, rest: Spell, numbered = ''): Spell {
+  return sign => {
+    if (numbered.includes(sign)) return byUnit(sign);
+    if (signs.includes(sign)) return `\\${sign}`;
+    return LINES[sign] ?? rest(sign);
+  };
+}
+
+const LINES: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' };
+
+function asIs(sign: string): string {
+  return sign;
+}
+
+function byByte(sign: string): string {
+  const code = sign.codePointAt(0) ?? 0;
+  return code > 0x7e && code < 0x100 ? `\\x${code.toString(16)}` : byNumber(sign);
+}
+
+function byNumber(sign: string): string {
+  return /^[\0-\x7f]$/.test(sign) ? sign : byUnit(sign);
+}
+
+function byUnit(sign: string): string {
+  const units = Array.from({ length: sign.length }, (_, at) => sign.charCodeAt(at));
+  return units.map(unit => `\\u${unit.toString(16).padStart(4, '0')}`).join('');
+}
+
+/** `plain`: what it leaves as it is beside letters, digits and `-_.`. */
+function inAddress(plain: string, blank: string, isLower = false): Spell {
+  return sign => {
+    if (/[\w.-]/.test(sign) || plain.includes(sign)) return sign;
+    if (sign === ' ') return blank;
+    const bytes = new TextEncoder().encode(sign);
+    const hex = Array.from(bytes, byte => `%${byte.toString(16).padStart(2, '0')}`).join('');
+    return isLower ? hex : hex.toUpperCase();
+  };
 }
 
 /** base64 at each of the three places it can begin at, such as behind `user:`, and hex. */

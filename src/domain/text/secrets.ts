@@ -3,7 +3,7 @@
 import { createTrigrams } from '../turn/trigrams.ts';
 import { matchesText } from './glob.ts';
 import { HIDDEN, hideTokens, openWord } from './secret-formats.ts';
-import { type SecretForm, secretForms } from './secret-values.ts';
+import { passwordsIn, type SecretForm, secretForms } from './secret-values.ts';
 import { visible } from './visible.ts';
 
 export interface Redact {
@@ -134,7 +134,12 @@ export function redactDeep<T>(value: T, redact: Redact): T {
 
 /** Whole words of a variable's name: `NPM_TOKEN` is a secret, `TOKENIZERS_PARALLELISM` and `GIT_AUTHOR_NAME` are none. */
 const SECRET_WORD =
-  /(^|_)(API_?KEY|ACCESS_?KEY|KEY|TOKEN|PAT|SECRET|PASS|PASSWD|PASSWORD|CREDENTIALS?|AUTH|DSN|COOKIE)(_|\d*$)/i;
+  /(^|_)(API_?KEY|ACCESS_?KEY|KEY|TOKEN|PAT|SECRET|PASS|CREDENTIALS?|AUTH|DSN|COOKIE)(_|\d*$)|PASSW(OR)?D|_PWD$|(?<!COM|BY)PASS$/i;
+
+/** A name that says so, or a password in an address. */
+function isSecret(name: string, value: string | undefined): boolean {
+  return SECRET_WORD.test(name) || (value?.includes('://') === true && passwordsIn(value).length > 0);
+}
 
 export interface Visible {
   /** Names or patterns such as `AWS_*` that are hidden whatever they look like. */
@@ -146,9 +151,9 @@ export interface Visible {
 /** What of an environment others may see. */
 export function filterEnv<E extends Env>(env: E, { hide, keep }: Visible): E {
   if (hide.length === 0 && keep === undefined) return env;
-  const isHidden = (name: string) =>
-    matchesAny(name, hide) || (keep !== undefined && SECRET_WORD.test(name) && !matchesAny(name, keep));
-  return Object.fromEntries(Object.entries(env).filter(([name]) => !isHidden(name))) as E;
+  const isHidden = (name: string, value: string | undefined) =>
+    matchesAny(name, hide) || (keep !== undefined && isSecret(name, value) && !matchesAny(name, keep));
+  return Object.fromEntries(Object.entries(env).filter(([name, value]) => !isHidden(name, value))) as E;
 }
 
 function matchesAny(name: string, patterns: readonly string[]): boolean {

@@ -49,6 +49,35 @@ describe('a value of the environment is found', () => {
   });
 });
 
+/** As each language writes this very text. */
+describe('a value with every awkward sign is found as it is written', () => {
+  const AWKWARD = `tok/en'<a>&"b\\c é~*!$`;
+  const hide = createRedactor({ MY_TOKEN: AWKWARD });
+  test.each<[string, string]>([
+    ['by Python repr', String.raw`'tok/en\'<a>&"b\\c é~*!$'`],
+    ['by Python ascii', String.raw`'tok/en\'<a>&"b\\c \xe9~*!$'`],
+    ['by Python json', String.raw`"tok/en'<a>&\"b\\c \u00e9~*!$"`],
+    ['by Python html', 'tok/en&#x27;&lt;a&gt;&amp;&quot;b\\c é~*!$'],
+    ['by Python quote', 'tok/en%27%3Ca%3E%26%22b%5Cc%20%C3%A9~%2A%21%24'],
+    ['by Python urlencode', 'tok%2Fen%27%3Ca%3E%26%22b%5Cc+%C3%A9~%2A%21%24'],
+    ['by PHP var_export', String.raw`'tok/en\'<a>&"b\\c é~*!$'`],
+    ['by PHP json_encode', String.raw`"tok\/en'<a>&\"b\\c \u00e9~*!$"`],
+    ['by PHP htmlspecialchars', 'tok/en&#039;&lt;a&gt;&amp;&quot;b\\c é~*!$'],
+    ['by PHP urlencode', 'tok%2Fen%27%3Ca%3E%26%22b%5Cc+%C3%A9%7E%2A%21%24'],
+    ['by Go %q', String.raw`"tok/en'<a>&\"b\\c é~*!$"`],
+    ['by Go %+q', String.raw`"tok/en'<a>&\"b\\c \u00e9~*!$"`],
+    ['by Go json', String.raw`"tok/en'\u003ca\u003e\u0026\"b\\c é~*!$"`],
+    ['by Go html', 'tok/en&#39;&lt;a&gt;&amp;&#34;b\\c é~*!$'],
+    ['by Go url', 'tok%2Fen%27%3Ca%3E%26%22b%5Cc+%C3%A9~%2A%21%24'],
+    ['by a shell, quoted', String.raw`'tok/en'\''<a>&"b\c é~*!$'`],
+    ['by a shell, escaped', String.raw`tok/en\'\<a\>\&\"b\\c\ é~\*\!\$`],
+    ['in XML', 'tok/en&apos;&lt;a&gt;&amp;&quot;b\\c é~*!$'],
+    ['by a browser’s form', 'tok%2Fen%27%3Ca%3E%26%22b%5Cc+%C3%A9%7E*%21%24'],
+  ])('%s', (_, text) => {
+    expect(hide(`before ${text} behind`)).toMatch(/^before ["']?\[redacted\]["']? behind$/);
+  });
+});
+
 const word = (letters: string, length: number) =>
   fc.array(fc.constantFrom(...letters), { minLength: length, maxLength: length }).map(all => all.join(''));
 const ALNUM = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';

@@ -19,6 +19,10 @@ test.each([
   'TOKEN',
   'KEY2',
   'X_APIKEY',
+  'PGPASSWORD',
+  'MYSQL_PWD',
+  'SSHPASS',
+  'REDISCLI_AUTH',
 ])('%s looks like a secret', name => {
   expect(names({ [name]: 'x' }, [], [])).toEqual([]);
   expect(names({ [name]: 'x' }, [])).toEqual([name]); // outside of a sandbox looks are not judged
@@ -34,8 +38,18 @@ test.each([
   'PASSENGER',
   'MONKEY',
   'AUTHOR',
+  'PWD',
+  'OLDPWD',
+  'COMPASS',
+  'BYPASS_CACHE',
 ])('%s does not', name => {
   expect(names({ [name]: 'x' }, [], [])).toEqual([name]);
+});
+
+test.each(['DATABASE_URL', 'BROKER', 'npm_config_proxy'])('%s is one for the password in it', name => {
+  const env = { [name]: 'amqps://app:sw0rd-fish@mq.example/x' };
+  expect([names(env, [], []), names(env, []), names(env, [], [name])]).toEqual([[], [name], [name]]);
+  expect(names({ [name]: 'amqps://mq.example/x' }, [], [])).toEqual([name]);
 });
 
 test('patterns hide whole names, whatever case they have', () => {
