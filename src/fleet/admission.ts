@@ -5,7 +5,7 @@
 import { matchesText } from '../domain/text/glob.ts';
 import type { Database, Querying } from './database.ts';
 import { sendJob } from './lease.ts';
-import type { Queued, Unit } from './unit.ts';
+import { isAddress, type Queued, type Unit } from './unit.ts';
 
 export interface Applicant {
   /** How many more units the worker could take. */
@@ -67,7 +67,7 @@ async function wake(tx: Querying): Promise<void> {
 
 /** Whether a worker may take units of this repository. */
 export function allowsRepo({ repos }: { readonly repos: readonly string[] }, repoUrl: string): boolean {
-  return repos.length === 0 || repos.some(pattern => matchesText(repoUrl, pattern));
+  return repos.length === 0 || (isAddress(repoUrl) && repos.some(pattern => matchesText(repoUrl, pattern)));
 }
 
 /** Of those that could begin; null: all. In the question itself: what a worker may not take must not hide what it may. */

@@ -70,7 +70,17 @@ async function openMirror(env: Env, unit: Unit, abort: AbortSignal): Promise<str
     const has = async (commit: string) =>
       (await there.run(['cat-file', '-e', `${commit}^{commit}`])).code === 0;
     const fetch = (...specs: readonly string[]) =>
-      there.run(['-c', 'fetch.unpackLimit=1', 'fetch', '--quiet', '--no-tags', '--force', repoUrl, ...specs]);
+      there.run([
+        '-c',
+        'fetch.unpackLimit=1',
+        'fetch',
+        '--quiet',
+        '--no-tags',
+        '--force',
+        '--',
+        repoUrl,
+        ...specs,
+      ]);
     if (!(await has(base))) {
       const got = await fetch('+refs/heads/*:refs/heads/*');
       // Some servers give any commit by its name.
@@ -98,7 +108,7 @@ async function clone(mirror: string, root: string, env: Env, unit: Unit): Promis
   const files = carry === null ? undefined : `${carry}^1`;
   const steps: readonly (readonly [typeof git, readonly string[]])[] = [
     [outside, ['init', '--quiet', '--template=', '--initial-branch', branch, root]],
-    [git, ['remote', 'add', 'origin', repoUrl]],
+    [git, ['remote', 'add', '--', 'origin', repoUrl]],
     [git, ['fetch', '--quiet', '--no-tags', mirror, carry ?? base]],
     [git, ['checkout', '--quiet', '--force', '-B', branch, files === undefined ? base : `${files}^1`]],
     // The files as the holder before had them, the index as the commit has it.
@@ -124,8 +134,8 @@ export async function showBranch(env: Env, unit: Unit, abort: AbortSignal): Prom
   const git = patient(reachingGit(mirror, env), abort);
   const ref = heldRef(unit, 'work');
   const orders = [
-    ['fetch', '--quiet', '--no-tags', repoUrl, `+${ref}:${ref}`],
-    ['push', '--quiet', '--no-verify', repoUrl, `+${headSha}:refs/heads/${shownBranch(unit)}`],
+    ['fetch', '--quiet', '--no-tags', '--', repoUrl, `+${ref}:${ref}`],
+    ['push', '--quiet', '--no-verify', '--', repoUrl, `+${headSha}:refs/heads/${shownBranch(unit)}`],
   ];
   for (const order of orders) {
     const { code, output } = await git.run(order);

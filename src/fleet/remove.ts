@@ -35,7 +35,13 @@ async function removeRefs(env: Env, url: string, units: readonly Unit[]): Promis
   const mirror = await mirrorOf(env, url);
   if (isProblem(mirror)) return mirror;
   const git = reachingGit(mirror, env);
-  const found = await git.run(['ls-remote', '--quiet', url, ...units.map(({ id }) => `refs/ralph/${id}/*`)]);
+  const found = await git.run([
+    'ls-remote',
+    '--quiet',
+    '--',
+    url,
+    ...units.map(({ id }) => `refs/ralph/${id}/*`),
+  ]);
   if (found.code !== 0)
     return { where: url, what: `it cannot be reached: ${complaint(found.output, found.code)}` };
   const names = found.stdout.split('\n').flatMap(line => line.split('\t')[1] ?? []);
@@ -44,6 +50,7 @@ async function removeRefs(env: Env, url: string, units: readonly Unit[]): Promis
     'push',
     '--quiet',
     '--no-verify',
+    '--',
     url,
     ...names.map(name => `:${name}`),
   ]);

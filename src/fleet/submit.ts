@@ -9,7 +9,7 @@ import { reachingGit } from '../workspace/remote.ts';
 import type { Database } from './database.ts';
 import { openQueues } from './lease.ts';
 import { FLEET_VERSION } from './migrations.ts';
-import { queueOf, type Unit, type UnitState } from './unit.ts';
+import { isAddress, queueOf, type Unit, type UnitState } from './unit.ts';
 import { addUnit, findLike, type NewUnit } from './units.ts';
 
 export interface Submission extends Omit<NewUnit, 'id' | 'parent' | 'minVersion' | 'likeness'> {
@@ -64,6 +64,12 @@ export async function submitUnit(
 
 /** F5: what is in the database is read by everybody in the fleet. */
 export function checkRepoUrl(url: string, where = '--repo'): Problem | undefined {
+  if (!isAddress(url))
+    return {
+      where,
+      what: 'it is no address that a worker may be given',
+      fix: 'name the repository itself, without ..',
+    };
   const isPlain = !/^[a-z][\w+.-]*:\/\/[^/@]*:[^/@]*@/i.test(url) && hideTokens(url) === url;
   if (isPlain) return undefined;
   const what = 'there is a password in it, and everybody in the fleet reads it';
@@ -120,7 +126,7 @@ async function notThere(
   url: string,
   base: string,
 ): Promise<Problem | undefined> {
-  const { code, stdout, output } = await git.run(['ls-remote', '--quiet', url, 'refs/heads/*']);
+  const { code, stdout, output } = await git.run(['ls-remote', '--quiet', '--', url, 'refs/heads/*']);
   if (code !== 0) return { where: url, what: `it cannot be reached: ${output.trim().split('\n').at(-1)}` };
   const tips = stdout
     .split('\n')

@@ -93,9 +93,14 @@ export function flawOf({
   const commits = [base, carry, headSha].filter(commit => commit !== null);
   if (!commits.every(commit => /^[0-9a-f]{40,64}$/.test(commit)))
     return `${FORGED} it names a commit that is not one`;
-  if (/^-|^[\w+.-]*::|\p{Cc}/u.test(repoUrl))
-    return `${FORGED} its repository has an address that git may not be given`;
+  if (!isAddress(repoUrl)) return `${FORGED} its repository has an address that git may not be given`;
   return undefined;
+}
+
+/** What git takes for an address and nothing else, and what is allowed by its name is what is meant: no way up in it, however it is written. */
+export function isAddress(url: string): boolean {
+  const plain = url.replace(/%(?:25)*2e/gi, '.').replace(/%(?:25)*2f/gi, '/');
+  return !/^-|^[\w+.-]*::|\p{Cc}/u.test(url) && !plain.split(/[/\\:]/).includes('..');
 }
 
 const FORGED = 'it was not submitted with `ralph fleet submit`:';

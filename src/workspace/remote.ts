@@ -43,7 +43,7 @@ export async function openRemote(own: OwnGit, env: Env, url: string, abort: Abor
     },
     async swap(ref, from, to) {
       const lease = `--force-with-lease=${ref}:${from ?? ''}`;
-      const problem = await push(git, url, [lease, `${to}:${ref}`]);
+      const problem = await push(git, url, [`${to}:${ref}`], lease);
       if (!problem) return 'done';
       const now = await tip(git, url, ref);
       if (now === to) return 'done';
@@ -78,13 +78,18 @@ export function patient(git: Git, signal: AbortSignal): Running {
   };
 }
 
-async function push(git: Running, url: string, words: readonly string[]): Promise<RemoteProblem | undefined> {
-  const { code, output } = await git.run(['push', '--quiet', '--no-verify', url, ...words]);
+async function push(
+  git: Running,
+  url: string,
+  refs: readonly string[],
+  ...flags: readonly string[]
+): Promise<RemoteProblem | undefined> {
+  const { code, output } = await git.run(['push', '--quiet', '--no-verify', ...flags, '--', url, ...refs]);
   return code === 0 ? undefined : refused(url, output, code);
 }
 
 async function tip(git: Running, url: string, ref: string): Promise<string | undefined | RemoteProblem> {
-  const { code, stdout, output } = await git.run(['ls-remote', '--quiet', url, ref]);
+  const { code, stdout, output } = await git.run(['ls-remote', '--quiet', '--', url, ref]);
   if (code !== 0) return refused(url, output, code);
   return /^([0-9a-f]{40,64})\t/.exec(stdout)?.[1];
 }
@@ -95,11 +100,11 @@ async function bring(git: Running, url: string, refs: readonly string[]): Promis
   const { stdout } = await git.run(['rev-parse', '--is-shallow-repository']);
   const history = stdout.trim() === 'true' ? ['--unshallow'] : [];
   const quiet = ['--quiet', '--no-tags', '--no-write-fetch-head', '--no-recurse-submodules'];
-  const words = ['-c', 'fetch.unpackLimit=1', 'fetch', ...quiet, ...history, url, ...specs];
+  const words = ['-c', 'fetch.unpackLimit=1', 'fetch', ...quiet, ...history, '--', url, ...specs];
   const { code, output } = await git.run(words);
   if (code === 0) return undefined;
   // git calls it a failure to get no history where no name fits, and says nothing.
-  const there = await git.run(['ls-remote', '--quiet', url, ...refs]);
+  const there = await git.run(['ls-remote', '--quiet', '--', url, ...refs]);
   const isNothing = there.code === 0 && there.stdout === '';
   return isNothing ? undefined : refused(url, output, code);
 }

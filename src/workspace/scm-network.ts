@@ -163,7 +163,7 @@ async function push(
   });
   if (wanted.includes(undefined)) return failed(`in a sandbox only ${branch} is pushed`);
   const specs = wanted.length > 0 ? wanted.map(String) : [`${commit}:${target}`];
-  const { code, output } = await git.run(['push', '--no-verify', ...flags, url, ...specs]);
+  const { code, output } = await git.run(['push', '--no-verify', ...flags, '--', url, ...specs]);
   if (code !== 0) return failed(complaint(output, code));
   await track(own, round, remote, target, commit);
   return { outcome: 'done', detail: lastLine(output) };
@@ -197,7 +197,14 @@ async function fetch(order: Order, merges: boolean, round: NetworkRound): Promis
   const missing = await bringHistory(own, commit);
   if (missing !== undefined) return failed(missing);
   const arrived = 'refs/ralph/fetched';
-  const { code, output } = await git.run(['fetch', '--quiet', '--no-tags', url, `+${target}:${arrived}`]);
+  const { code, output } = await git.run([
+    'fetch',
+    '--quiet',
+    '--no-tags',
+    '--',
+    url,
+    `+${target}:${arrived}`,
+  ]);
   if (code !== 0) return failed(complaint(output, code));
   const found = (await own.objects.run(['rev-parse', arrived])).stdout.trim();
   const problem = await deliver(own, found, commit);

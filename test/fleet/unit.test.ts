@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { heldRef, shownBranch } from '../../src/fleet/unit.ts';
+import { allowsRepo } from '../../src/fleet/admission.ts';
+import { flawOf, heldRef, isAddress, shownBranch } from '../../src/fleet/unit.ts';
 
 test('each holder of a unit writes to names of its own, which are no branches', () => {
   const of = (fence: number) =>
@@ -13,4 +14,31 @@ test('each holder of a unit writes to names of its own, which are no branches', 
     'ralph/u/_int',
   ]);
   expect(shownBranch({ id: 'u.US-001.2', kind: 'story', parent: 'u' })).toBe('ralph/u/US-001');
+});
+
+test.each([
+  'git@example.org:team/../other/x.git',
+  'https://example.org/team/..%2fother/x',
+  'https://example.org/team/%2e%2E/other/x',
+  'https://example.org/team/%252e./other/x',
+  'ssh://git@example.org/team/..',
+  '--upload-pack=touch /tmp/x',
+  '-oProxyCommand=x',
+  'ext::sh -c x',
+  'a\nb',
+])('%j is no address, whatever a worker allows', repoUrl => {
+  expect(isAddress(repoUrl)).toBe(false);
+  expect(allowsRepo({ repos: ['*'] }, repoUrl)).toBe(false);
+  const commit = 'a'.repeat(40);
+  expect(flawOf({ id: 'u', base: commit, carry: null, headSha: null, repoUrl })).toContain('address');
+});
+
+test.each([
+  'git@example.org:team/x.git',
+  'https://example.org/team/x..y',
+  'ssh://git@example.org:2222/~me/x.git',
+  '/srv/git/..x',
+  'file:///srv/git/x',
+])('%j is one', repoUrl => {
+  expect([isAddress(repoUrl), allowsRepo({ repos: ['*x*'] }, repoUrl)]).toEqual([true, true]);
 });
