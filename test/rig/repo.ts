@@ -65,6 +65,12 @@ export function gitEnv(): Record<string, string> {
 /** The same with a state folder of its own, for a test or for a file of them. */
 export function stateEnv(): Record<string, string> {
   const state = mkdtempSync(join(tmpdir(), 'ralph-state-'));
-  process.once('exit', () => rmSync(state, { recursive: true, force: true }));
+  if (states.length === 0)
+    process.once('exit', () => {
+      for (const each of states) rmSync(each, { recursive: true, force: true });
+    });
+  states.push(state);
   return { ...gitEnv(), XDG_STATE_HOME: state };
 }
+
+const states: string[] = [];
