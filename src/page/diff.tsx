@@ -50,12 +50,15 @@ function kindOf(line: string): string {
 /** A turn that was over in a moment leaves no diff of its own. */
 const LOOKED_BACK = 5;
 
-/** What the run has changed since it began: as it was after the last turn that left something. What was changed before it is not its work. */
+/** What the run has changed since it began: as it was after the last turn that left something and was not undone. What was changed before it is not its work. */
 export function Changes({ view, find }: { readonly view: RunView; readonly find: FindDetail }) {
   const [diff, setDiff] = useState<Part | null>(null);
   const [before, setBefore] = useState<Part | null>(null);
   const ended = view.iterations.filter(({ endedAt, outcome }) => endedAt !== null || outcome !== null);
-  const last = ended.at(-1)?.number ?? 0;
+  const end = ended.at(-1)?.number ?? 0;
+  const back = view.restores.at(-1);
+  // After a way back the files are those of the iteration that it led to.
+  const last = back?.from === end ? back.to : end;
   useEffect(() => {
     let wanted = true;
     void latest(last, find).then(found => wanted && setDiff(found));

@@ -2,7 +2,7 @@
 import { parentOf } from '../domain/lanes/board.ts';
 import { boardUsage } from '../domain/lanes/board-sums.ts';
 import { boardCost, type Children } from '../report/board-view.ts';
-import { endedView, headline, nextSteps } from '../report/ending-words.ts';
+import { bestWords, endedView, headline, nextSteps } from '../report/ending-words.ts';
 import { compact, counted, duration, wholeSeconds } from '../report/numbers.ts';
 import { costPhrase, iterationOf, promptPhrase, timePhrases, tokensPhrase } from '../report/phrases.ts';
 import { proofs } from '../report/proofs.ts';
@@ -48,6 +48,11 @@ export function Head({ run, linkTo, children }: HeadProps) {
           {ending.detail}
         </p>
       )}
+      {bestWords(view).map(words => (
+        <p key={words} class="detail">
+          {withCode(words)}
+        </p>
+      ))}
       {ended && <p class="detail">{withCode(`${nextSteps(ended).join('. ')}.`)}</p>}
       <div class="head-body">
         <Proofs run={run} />

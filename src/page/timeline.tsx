@@ -137,10 +137,10 @@ function WayBack({ view, columns, width }: WayBackProps) {
           <rect
             key={index}
             class="cell is-flaky"
-            x={at(to) + 0.5}
-            y={40}
-            width={Math.max(0.1, at(from) - at(to))}
-            height={20}
+            x={at(to) + 1}
+            y={(100 * index) / restores.length + 10}
+            width={Math.max(0.1, at(from) - at(to) - 0.5)}
+            height={Math.min(20, 60 / restores.length)}
           />
         ))}
       </svg>

@@ -9,7 +9,7 @@ import type { Standing } from '../domain/run/overview.ts';
 import { countChecks, type LoopResult, provenBy } from '../domain/run/result.ts';
 import { type Raise, raiseOf, resumeCommand, usedBy } from '../domain/run/resume-command.ts';
 import { endingOf } from '../domain/run/stop-reason.ts';
-import { capital, phasePhrase, phrase } from './phrases.ts';
+import { bestPhrase, capital, phasePhrase, phrase } from './phrases.ts';
 import { lastChecks, type RunReading, type RunView, viewHasBegun } from './run-view.ts';
 import { TERMINAL_WORDS, type Words } from './words.ts';
 
@@ -142,4 +142,18 @@ export function resumePhrase(run: EndedRun): string {
   const accept = needsAccept ? ' --accept-changes' : '';
   const why = needsAccept ? ' (something has changed since: without it the command says what)' : '';
   return `Resume: \`${resumeCommand(isLatest ? null : phrase(runId), stopReason, raise)}${accept}\`${used}${why}`;
+}
+
+/** Which iteration was better than the last one, and where the files stand. */
+export function bestWords({ ending, iterations }: Pick<RunView, 'ending' | 'iterations'>): readonly string[] {
+  const { best, restored } = ending ?? {};
+  const last = iterations.at(-1)?.number;
+  if (!best || best.iteration === last) return [];
+  const { checks = [] } = iterations.find(({ number }) => number === best.iteration) ?? {};
+  const line = `The best was ${bestPhrase(best, checks.filter(({ clean }) => !clean).length)}.`;
+  if (!restored) return [`${line} The files are as iteration ${last} left them.`];
+  const { bringBack } = restored;
+  const back = bringBack === undefined ? '' : ` This brings it back: \`${phrase(bringBack)}\`.`;
+  const files = 'The files are as it left them; what came after it is put aside.';
+  return [`${line} ${files}${back} What is said here of checks is of iteration ${last}.`];
 }

@@ -5,11 +5,10 @@ import { exitCodeOf, isSuccess } from '../domain/run/stop-reason.ts';
 import { dollars } from '../domain/turn/dollars.ts';
 import { wrap, wrapAround } from '../platform/text.ts';
 import { times } from './board-view.ts';
-import { CLOSED, endedView, nextSteps, START_AGAIN, standingSentence } from './ending-words.ts';
+import { bestWords, CLOSED, endedView, nextSteps, START_AGAIN, standingSentence } from './ending-words.ts';
 import { lookAt, STANDING } from './lane-words.ts';
 import { counted, duration, wholeSeconds } from './numbers.ts';
 import {
-  bestPhrase,
   checkNoun,
   commitPhrase,
   costPhrase,
@@ -306,22 +305,9 @@ function causesOf(view: RunView): readonly string[] {
     ...(last?.why ? [`Iteration ${last.number} was not enough: ${phrase(last.why)}.`] : []),
     ...(last && turn !== undefined ? [`Iteration ${last.number}: ${turn}.`] : []),
     ...(red.length > 0 ? [] : limits(view)),
-    ...bestOf(view),
+    ...bestWords(view),
   ];
   return causes.length > 0 || view.board ? causes : [nothing(view)];
-}
-
-/** Which iteration was better than the last one, and where the files stand. */
-function bestOf({ ending, iterations }: RunView): readonly string[] {
-  const { best, restored } = ending ?? {};
-  const last = iterations.at(-1)?.number;
-  if (!best || best.iteration === last) return [];
-  const { checks = [] } = iterations.find(({ number }) => number === best.iteration) ?? {};
-  const line = `The best was ${bestPhrase(best, checks.filter(({ clean }) => !clean).length)}.`;
-  if (!restored) return [`${line} The files are as iteration ${last} left them.`];
-  const { bringBack } = restored;
-  const back = bringBack === undefined ? '' : ` This brings it back: \`${phrase(bringBack)}\`.`;
-  return [`${line} The files are as it left them; what came after it is put aside.${back}`];
 }
 
 /** A check with the part of its output that says why it failed. */

@@ -74,7 +74,7 @@ export function summaryLines(
     ...(result.lanes ? [] : [`- Iterations: ${result.iterations.length}`]),
     ...storyLines(result, words),
     ...laneLines(result, label, words),
-    ...checkLines(result.iterations, checkNoun(label.command), words),
+    ...checkLines(result, checkNoun(label.command), words),
     `- ${proofLine(provenBy(result, label.sandbox), words)}`,
     ...testLines(result, words),
     ...mutationLines(result, words),
@@ -133,7 +133,7 @@ function storyWords(story: StoryOutcome, { say }: Words): string {
 
 /** The last state of each check; an iteration that never got to a check does not change it. */
 function checkLines(
-  iterations: readonly IterationResult[],
+  { iterations, restored }: Pick<LoopResult, 'iterations' | 'restored'>,
   noun: string,
   { code }: Words,
 ): readonly string[] {
@@ -150,7 +150,8 @@ function checkLines(
   const lines = [...last.values()].map(
     check => `  - ${code(check.name)} ${checkPhrase(check, check.duration)}`,
   );
-  return [`- ${noun}s:`, ...lines];
+  const of = restored ? ` of iteration ${iterations.at(-1)?.iteration}` : '';
+  return [`- ${noun}s${of}:`, ...lines];
 }
 
 const MAX_TESTS = 10;

@@ -52,6 +52,15 @@ describe('the report of a run', () => {
     expect(requests.filter(url => !url.startsWith('file:') && !url.startsWith('data:'))).toEqual([]);
   });
 
+  test('shows what is left of the changes when the run went back at its end', async () => {
+    const at = (iteration: number) => DIFF.replaceAll('isEmpty', `isEmpty${iteration}`);
+    const back = { type: 'restored', from: 9, to: 4, why: 'end', undone: [] } as const;
+    const also = (iteration: number) => (iteration === 9 ? [back] : []);
+    const { page, errors } = await openFile(await reportOf({ ...GOOD, diff: at, also }));
+    await page.getByText('export const isEmpty4').first().waitFor();
+    expect([await page.getByText('export const isEmpty9').count(), errors]).toEqual([0, []]);
+  });
+
   test('can be read without JavaScript', async () => {
     const { page, picture } = await openFile(await reportOf(GOOD), { javaScript: false });
     expect(await page.locator('h1').textContent()).toContain('Done: every check passes');

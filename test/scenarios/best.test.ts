@@ -144,6 +144,7 @@ describe('a run that ends unfinished', () => {
     expect(explained.replace(/\s+/g, ' ')).toContain(
       'The best was iteration 2: 0 of 1 check passed, 2 failing tests. The files are as it left them; what came after it is put aside.',
     );
+    expect(explained.replace(/\s+/g, ' ')).toContain('What is said here of checks is of iteration 3.');
     execSync(told.restored.bringBack, { cwd: here.dir });
     expect([here.read('score'), here.read('notes-9.txt')]).toEqual([scored(32, 9), '9 failing\n']);
   });
