@@ -39,7 +39,7 @@ function awkCode(call: Call): string | undefined {
 const STARTS =
   /\b(?:os\.(?:system|popen|exec\w*|spawn\w*)|subprocess|popen|system|exec(?:Sync|File|FileSync|v|vp|l|lp)?|spawn(?:Sync)?|child_process|shell_exec|passthru|proc_open|Kernel\.|IO\.popen|%x|qx|do shell script|Bun\.\$|os\.execute)\b|`|\|&?\s*(?:getline\b|")/;
 const LITERAL =
-  /'''([\s\S]*?)'''|"""([\s\S]*?)"""|'((?:\\.|[^'\\])*)'|"((?:\\.|[^"\\])*)"|`((?:\\.|[^`\\])*)`|(?:\bq[qxw]?|%[xqQ])\s*[({[<|/!]([^)}\]>|/!]*(?:[/!|][^)}\]>]*)?)[)}\]>|/!]/g;
+  /'''([\s\S]*?)'''|"""([\s\S]*?)"""|'((?:\\.|[^'\\])*)'|"((?:\\.|[^"\\])*)"|`((?:\\.|[^`\\])*)`|(?:\bq[qxw]?|%[xqQ])\s*[({[<|/!]([^)}\]>|/!]{0,400}(?:[/!|][^)}\]>]{0,400})?)[)}\]>|/!]/g;
 const LIST = /[[(]\s*((?:(?:'[^']*'|"[^"]*")\s*,\s*)+(?:'[^']*'|"[^"]*")\s*,?)\s*[\])]/g;
 
 /** What of a program would be run by a shell: its texts, where it starts something at all. A mention is no call. */

@@ -157,11 +157,13 @@ function env({ args }: Call): Inner {
   return { ...NOTHING, scripts: [[own, ...args.slice(at + 1)].join(' ')] };
 }
 
+const MOST_LINES = 2_000;
+
 /** What it is told to do without a file of the project: each line, and what stands behind a colon or in `$(shell …)`. */
 function make(call: Call): Inner {
   const files = values(call, 'f', 'file', 'makefile').filter(file => file === '-' || file.includes(UNKNOWN));
   const texts = [...values(call, 'E', 'eval'), ...(files.length > 0 ? [call.input ?? ''] : [])];
-  const lines = texts.join('\n').split('\n');
+  const lines = texts.join('\n').split('\n', MOST_LINES);
   const recipes = lines.map(text => text.replace(/^[^\t]*?:[^;]*;?|^\t/, '').replace(/^[@+-]+/, ''));
   const asked = lines.flatMap(text =>
     [...text.matchAll(/\$\(shell ([^)]*)\)/g)].map(found => found[1] ?? ''),
@@ -191,16 +193,18 @@ export function maybeRuns({ name, args, input = '' }: Call): Inner {
   return {
     ...NOTHING,
     commands: starts.slice(0, MOST_STARTS).map(at => args.slice(at)),
-    scripts: texts
-      .filter(hasWords)
-      .map(text => text.replace(/^\.?(?:shell|spawn|system|run|start|!)\s+/, '')),
+    scripts: guesses(texts).map(text => text.replace(/^\.?(?:shell|spawn|system|run|start|!)\s+/, '')),
   };
 }
 
 /** More words than a wrapper has of its own. */
 const MOST_STARTS = 12;
 
-const hasWords = (text: string) => /\S\s+\S/.test(text);
+/** A command is at the beginning of its text; the rest of a long one would only keep the agent waiting. */
+const LONGEST_GUESS = 4_000;
+
+const guesses = (texts: readonly string[]) =>
+  texts.map(text => text.slice(0, LONGEST_GUESS)).filter(text => /\S\s+\S/.test(text));
 
 /** Variables that name a command for whoever reads them: an editor, a pager, what git connects with. */
 export function maybeNamed(call: Call): readonly string[] {
@@ -208,7 +212,7 @@ export function maybeNamed(call: Call): readonly string[] {
   const sets = /^(?:export|declare|typeset|readonly|env|sudo|cross-env)$/.test(name) ? args : [];
   const pairs = [...sets.filter(word => /^\w+=/.test(word)), ...(name === 'git' ? values(call, 'c') : [])];
   const named = [...pairs.map(each => each.replace(/^[^=]*=/, '')), ...assigned.map(each => each.value)];
-  return named.map(value => value.replace(/^\s*[|!]/, '')).filter(hasWords);
+  return guesses(named.map(value => value.replace(/^\s*[|!]/, '')));
 }
 
 function called(call: Call, args: readonly string[]): Inner {

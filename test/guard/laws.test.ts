@@ -181,3 +181,12 @@ function judgeAll(command: string): readonly string[] {
   }
   return found;
 }
+
+test.each([
+  ['words', `numactl <<'E'\n${'please do not run this now '.repeat(30_000)}\nE`],
+  ['a text', `mytool "${'please do not run this now '.repeat(30_000)}"`],
+  ['open quotes of Perl', `perl -e '${'q('.repeat(20_000)}system'`],
+  ['lines of make', `make -f - <<'X'\n${'a: b\n\techo x\n'.repeat(30_000)}X`],
+])('what may be a command does not keep the agent waiting: %s', (_, command) => {
+  expect(judge(command)).toBe('ok');
+});
