@@ -2,10 +2,11 @@
 import { endsWorse } from '../domain/run/best.ts';
 import { next, type Step, turnForHint } from '../domain/run/next.ts';
 import { type LoopResult, runResult } from '../domain/run/result.ts';
-import { isSuccess } from '../domain/run/stop-reason.ts';
+import { isSuccess, type StopReason } from '../domain/run/stop-reason.ts';
 import { diskTrouble } from '../platform/disk.ts';
 import { createPerformer, goBack, restoreFiles } from './perform.ts';
 import type { EngineWorld, Steps } from './steps.ts';
+import { isBrokenOff } from './stop.ts';
 
 type End = Extract<Step, { readonly kind: 'end' }>;
 
@@ -66,7 +67,7 @@ async function end(steps: Steps, world: EngineWorld, { reason, detail }: End): P
   if (!isSuccess(reason)) await leaveBest(steps, world);
   world.steering.reportUndelivered();
   const duration = world.meter.duration();
-  const tests = await lookBack(steps, world);
+  const tests = await lookBack(steps, world, reason);
   const ended = runResult(world.past(), {
     runId: world.runId,
     stopReason: reason,
@@ -90,7 +91,6 @@ async function leaveBest(steps: Steps, world: EngineWorld): Promise<void> {
   else if (endsWorse({ best }, goal.goBack)) await goBack(steps, world, { to: best.at.number, why: 'end' });
 }
 
-/** Whoever ends the run at once does not want to wait for it. */
-async function lookBack({ lookBack: ask }: Steps, { stop, disk }: EngineWorld) {
-  return !ask || stop.abort.aborted || disk.trouble() !== undefined ? [] : ask();
+async function lookBack({ lookBack: ask }: Steps, { stop, disk }: EngineWorld, reason: StopReason) {
+  return !ask || isBrokenOff(stop, reason) || disk.trouble() !== undefined ? [] : ask();
 }

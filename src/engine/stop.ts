@@ -27,3 +27,8 @@ export function createStopRequest(): StopRequest {
     requested: () => first,
   };
 }
+
+/** Ended by whoever does not want to wait. A verdict that came first is the run's own end: nobody resumes that to learn what is left out here. */
+export function isBrokenOff({ abort, requested }: StopRequest, reason: StopReason): boolean {
+  return abort.aborted && requested()?.reason === reason;
+}

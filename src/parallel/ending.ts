@@ -9,6 +9,7 @@ import type { StopReason } from '../domain/run/stop-reason.ts';
 import { formatProblem, isProblem } from '../domain/text/problem.ts';
 import { addUsage, type Usage, unpricedIn } from '../domain/turn/usage.ts';
 import { type EngineWorld, warn } from '../engine/steps.ts';
+import { isBrokenOff } from '../engine/stop.ts';
 import { joinWords } from '../platform/shell.ts';
 import type { RunContext } from '../turns/context.ts';
 import { changedTests } from '../workspace/changed-tests.ts';
@@ -41,16 +42,17 @@ export async function endRun(options: EndingOptions, world: EngineWorld, ended: 
   if (integration && !elsewhere && board && isOver && board.landed.length > 0)
     await integrate(integration, world, options, board);
   world.steering.reportUndelivered();
-  const result = { ...resultOf(options, world, ended), ...(await testsOf(options, world)) };
+  const result = { ...resultOf(options, world, ended), ...(await testsOf(options, world, ended)) };
   world.emit({ type: 'run-ended', result });
   await world.settled();
   return result;
 }
 
 /** Of what has landed, with the counts of the runs that made it. */
-async function testsOf({ integration, parts }: EndingOptions, { past, stop }: EngineWorld) {
+async function testsOf({ integration, parts }: EndingOptions, { past, stop }: EngineWorld, ended: Ended) {
   const { board } = past();
-  const [from, to] = board && integration && !stop.abort.aborted ? await treesOf(integration, board) : [];
+  const isLooked = board && integration && !isBrokenOff(stop, ended.reason);
+  const [from, to] = isLooked ? await treesOf(integration, board) : [];
   const changed = integration && from && to ? await integration.own.changedPaths(from, to) : [];
   const files = integration && !isProblem(changed) ? await changedTests(integration.own, changed) : [];
   const counts = (board?.landed ?? []).flatMap(({ story }) => {

@@ -43,7 +43,19 @@ export interface CameTo {
 /** The same as of a run that nobody disturbed; where it is not, the difference is printed, and the project is kept to look at. */
 export function expectSame({ outcome, steps, kills, keep }: CameTo, calm: CameTo, what: string): void {
   if (isDeepStrictEqual(outcome, calm.outcome)) return;
-  expect(outcome, `${what}; ${kills} stop(s), resumed at ${steps}; kept in ${keep()}`).toEqual(calm.outcome);
+  const differ = differences(outcome, calm.outcome).slice(0, 5).join('; ');
+  expect(outcome, `${differ}; ${what}; ${kills} stop(s), resumed at ${steps}; kept in ${keep()}`).toEqual(
+    calm.outcome,
+  );
+}
+
+function differences(is: unknown, should: unknown, at = ''): readonly string[] {
+  if (isDeepStrictEqual(is, should)) return [];
+  const parts = [is, should].map(each => (typeof each === 'object' && each !== null ? each : undefined));
+  const [one, other] = parts as readonly (Readonly<Record<string, unknown>> | undefined)[];
+  if (!one || !other) return [`${at}: ${JSON.stringify(is)} instead of ${JSON.stringify(should)}`];
+  const keys = new Set([...Object.keys(one), ...Object.keys(other)]);
+  return [...keys].flatMap(key => differences(one[key], other[key], `${at}/${key}`));
 }
 
 function keepProject({ dir }: Repo): string {

@@ -165,6 +165,21 @@ describe('what stops a run', () => {
     expect([early.stopReason, early.detail]).toEqual(['cancelled', 'closed']);
   });
 
+  test('a signal that comes after the verdict: nothing is missing from the result', async () => {
+    const { dir } = repo({ 'test/a.test.js': 'a\n' });
+    const stop = new AbortController();
+    const agent = defineAgent('weakens', async ({ cwd }) => {
+      writeFileSync(join(cwd, 'test/a.test.js'), 'b\n');
+      return { text: COMPLETE };
+    });
+    const onEvent: RunOptions['onEvent'] = ({ type }) => {
+      if (type === 'iteration-ended') stop.abort();
+    };
+    const given = { agent, cwd: dir, env, signal: stop.signal, onEvent };
+    const result = await runLoop({ task: 'x', checks: ['true'] }, given);
+    expect(result).toMatchObject({ success: true, testsChanged: ['test/a.test.js'] });
+  });
+
   test('a listener that throws: the run is over when the call rejects', async () => {
     const { options, dir } = project();
     const onIteration = () => {
