@@ -72,8 +72,9 @@ async function convertedIn(own: OwnGit, entries: readonly TreeEntry[]): Promise<
   const named = new Set<string>();
   for (let at = 0; at + 2 < asked.records.length; at += 3)
     if (asked.records[at + 2] !== 'unspecified') named.add(asked.records[at] ?? '');
-  const settings = await there.run(['config', '--get-regexp', '^core\\.(autocrlf|eol)$']);
-  const isAll = asked.code !== 0 || settings.stdout.trim() !== '';
+  const isAll =
+    asked.code !== 0 ||
+    own.repository.settings.some(([key]) => key === 'core.autocrlf' || key === 'core.eol');
   return isAll ? entries : entries.filter(({ bytes }) => named.has(bytes));
 }
 

@@ -19,7 +19,7 @@ import { type GitFolders, resolved } from './refs.ts';
 import { isRalphs } from './repository.ts';
 
 /** The repository as it was when the run began. */
-export interface Source extends GitFolders, Pick<Pinned, 'objects' | 'remotes' | 'filters'> {}
+export interface Source extends GitFolders, Pick<Pinned, 'objects' | 'remotes' | 'filters' | 'settings'> {}
 
 export interface Brought {
   readonly tree: string;

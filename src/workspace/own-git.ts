@@ -97,10 +97,17 @@ function createOwnGit(place: Place, parts: StartParts) {
   const { own, top, prefix } = parts;
   const index = createOwnIndex(own, top, prefix);
   const { source, pinned, prepare, ...start } = createStart(place, parts, index);
-  /** Paths that differ between two trees, each from the top. `exclude`: globs from `cwd`. */
-  const changedPaths = (from: string, to: string, exclude: readonly string[] = []) => {
+  let last: { readonly key: string; readonly found: readonly ChangedPath[] | Problem } | undefined;
+  /** Paths that differ between two trees, given by their ids, each from the top. `exclude`: globs from `cwd`. */
+  const changedPaths = async (from: string, to: string, exclude: readonly string[] = []) => {
     const scope = exclude.map(glob => `:(exclude,top,glob)${prefix}${glob}`);
-    return compareTrees(own.git, from, to, scope.length === 0 ? [] : ['--', ':/', ...scope]);
+    const key = [from, to, ...scope].join('\0');
+    // The end of a run asks the same twice. What an id stands for never changes; a problem may be over.
+    if (last?.key !== key || 'what' in last.found) {
+      const found = await compareTrees(own.git, from, to, scope.length === 0 ? [] : ['--', ':/', ...scope]);
+      last = { key, found };
+    }
+    return last.found;
   };
   return {
     /** Makes the directory; the first `begin` asks the repository for nothing again. */
