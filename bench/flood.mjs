@@ -1,9 +1,9 @@
-// An agent that prints a great deal: `flood.mjs BYTES KIND PEAKFILE`. Ends with a claim and notes its parent's peak memory.
+// An agent that prints a great deal: `flood.mjs BYTES KIND`. Ends with a claim.
 // Kinds: `lines` and `line` as Claude Code and its relatives print, `codex`, `opencode`, `code` (lines with all that code has in
 // it), `text` (plain words).
-import { readFileSync, writeFileSync, writeSync } from 'node:fs';
+import { writeSync } from 'node:fs';
 
-const [, , bytes, kind, peakFile] = process.argv;
+const [, , bytes, kind] = process.argv;
 /** Encoded each time, as an agent must. */
 const print = text => {
   for (let rest = Buffer.from(text); rest.length > 0; ) {
@@ -77,6 +77,3 @@ const KINDS = {
 const [over, last] = KINDS[kind];
 for (let done = 0; done < Number(bytes); done += over.length) print(over);
 print(last);
-// This process is the agent's shell's successor: its parent is Ralph, or the shell of the comparison.
-const peak = /VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${process.ppid}/status`, 'utf8'));
-writeFileSync(peakFile, String(Math.round(Number(peak?.[1] ?? 0) / 1024)));

@@ -1,6 +1,6 @@
 // P10: how long a line of the agent takes to the screen, and a signal to the end.
 import { spawn } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { bin, env, median, node, script } from './measure.mjs';
 
@@ -55,22 +55,22 @@ async function lines(folder, count) {
 async function signal(folder, rounds) {
   const samples = [];
   for (let round = 0; round < rounds; round++) {
-    const pids = join(folder, `pid-${round}`);
-    const agent = script(join(folder, 'sleeper'), `#!/bin/sh\nsleep 1000 & echo $! > '${pids}'; wait\n`);
+    const begun = join(folder, `begun-${round}`);
+    // The agent has numbers of its own for its processes: this one is known by what it was told.
+    const time = `1000.${process.pid}${round}`;
+    const agent = script(join(folder, 'sleeper'), `#!/bin/sh\nsleep ${time} & echo yes > '${begun}'; wait\n`);
     const child = spawn(node, [bin, 'run', '-p', 'go', '--agent', agent, '-m', '1'], {
       cwd: folder,
       env,
       stdio: 'ignore',
     });
-    while (!read(pids)) await new Promise(done => setTimeout(done, 5));
+    while (!read(begun) || !runs(time)) await new Promise(done => setTimeout(done, 5));
     const began = process.hrtime.bigint();
     child.kill('SIGTERM');
     child.kill('SIGINT');
     await new Promise(done => child.on('close', done));
     samples.push(Number(process.hrtime.bigint() - began) / 1e6);
-    const left = read(`/proc/${read(pids).trim()}/status`);
-    // A process that has ended stays in the table until its new parent takes note.
-    if (left && !left.includes('State:\tZ')) throw new Error('the agent outlived Ralph');
+    if (runs(time)) throw new Error('the agent outlived Ralph');
   }
   const value = median(samples);
   return {
@@ -82,6 +82,11 @@ async function signal(folder, rounds) {
     unit: 'ms',
     limit: 300,
   };
+}
+
+/** One that has ended has no words left. */
+function runs(word) {
+  return readdirSync('/proc').some(pid => /^\d+$/.test(pid) && read(`/proc/${pid}/cmdline`).includes(word));
 }
 
 function read(path) {

@@ -79,7 +79,7 @@ export function stream(folder, quick) {
 
 function prepare(folder) {
   const peak = join(folder, 'peak');
-  const text = `#!/bin/sh\nexec '${node}' '${join(here, 'flood.mjs')}' "$RALPH_BENCH_BYTES" "$RALPH_BENCH_KIND" '${peak}'\n`;
+  const text = `#!/bin/sh\nexec '${node}' '${join(here, 'flood.mjs')}' "$RALPH_BENCH_BYTES" "$RALPH_BENCH_KIND"\n`;
   const agents = join(folder, 'agents');
   mkdirSync(agents);
   for (const name of ['claude', 'amp', 'codex', 'opencode', 'words']) script(join(agents, name), text);
@@ -107,8 +107,8 @@ function prepare(folder) {
         '1',
         ...quiet,
       ];
-      const { wall, status } = measure(argv, options(flood, bytes));
-      return { wall, isRight: status === 0, peak: Number(readFileSync(peak, 'utf8')) };
+      const { wall, status } = measure(['bash', '-c', WATCHED, 'bash', peak, ...argv], options(flood, bytes));
+      return { wall, isRight: status === 0, peak: Math.round(Number(readFileSync(peak, 'utf8')) / 1024) };
     },
     parsed(flood, bytes) {
       const argv = ['sh', '-c', `'${join(agents, flood.agent)}' | '${node}' '${floor}'`];
@@ -116,6 +116,17 @@ function prepare(folder) {
     },
   };
 }
+
+/** Runs a command, and writes down the most memory that it had, in kB: from outside, since the agent sees no process but its own. */
+const WATCHED = `
+file=$1; shift
+"$@" & pid=$!
+while read -r name size unit; do [ "$name" = VmHWM: ] && echo "$size" > "$file"; done < /proc/$pid/status
+while kill -0 $pid 2>/dev/null; do
+  while read -r name size unit; do [ "$name" = VmHWM: ] && echo "$size" > "$file"; done < /proc/$pid/status
+  read -r -t 0.05 <> <(:)
+done 2>/dev/null
+wait $pid`;
 
 const megabytes = (bytes, seconds) => bytes / 1e6 / seconds;
 

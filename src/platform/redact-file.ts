@@ -12,7 +12,7 @@ const PAGE = 1024 * 1024;
  */
 export function redactFile(path: string, redact: Redact): void {
   tryTo(() => {
-    if (!copyClean(path, redact, () => {})) return;
+    if (!mayHoldSecret(path, redact) || !copyClean(path, redact, () => {})) return;
     const next = `${path}.clean`;
     rmSync(next, { force: true });
     const to = createPrivate(next);
@@ -23,6 +23,19 @@ export function redactFile(path: string, redact: Redact): void {
     }
     renameSync(next, path);
   });
+}
+
+function mayHoldSecret(path: string, redact: Redact): boolean {
+  const scan = redact.scan();
+  const page = Buffer.allocUnsafe(PAGE);
+  const from = openSync(path, 'r');
+  try {
+    for (let read = readSync(from, page); read > 0; read = readSync(from, page))
+      if (scan.push(page.subarray(0, read), false)) return true;
+    return scan.push(new Uint8Array(0), true);
+  } finally {
+    closeSync(from);
+  }
 }
 
 /** Returns whether there was a secret. */

@@ -3,26 +3,27 @@ import { createTrigrams } from '../turn/trigrams.ts';
 
 export const HIDDEN = '[redacted]';
 
-const TOKENS = [
-  'sk-ant-[\\w-]{16,}',
-  'sk-(?:[A-Za-z0-9]{32,}|(?=[\\w-]{0,200}\\d)(?=[\\w-]{0,200}[A-Z])[\\w-]{20,})',
-  'gh[opusr]_[A-Za-z0-9]{20,}',
-  'github_pat_\\w{20,}',
-  'gl(?:pat|dt|rt|ptt|cbt|ft|soat)-[\\w-]{20,}',
-  'xox[abdeoprs]-[\\w-]{10,}',
-  'xapp-\\d-[\\w-]{10,}',
-  '(?:AKIA|ASIA)[A-Z0-9]{16}(?![A-Za-z0-9])',
-  'AIza[\\w-]{35}',
-  'ya29\\.[\\w-]{20,}',
-  'npm_[A-Za-z0-9]{30,}',
-  'pypi-[\\w-]{50,}',
-  'hf_[A-Za-z0-9]{30,}',
-  'dop_v1_[a-f0-9]{60,}',
-  'SG\\.[\\w-]{16,}\\.[\\w-]{16,}',
-  '(?:sk|rk|whsec)_(?:live_|test_)?[A-Za-z0-9]{16,}',
-  'eyJ[\\w-]{8,4096}\\.[\\w-]{8,8192}\\.[\\w-]*',
+/** How each begins, and how it goes on: with eight word signs or more. */
+const TOKENS: readonly (readonly [begin: string, rest: string])[] = [
+  ['sk-ant-', '[\\w-]{16,}'],
+  ['sk-', '(?:[A-Za-z0-9]{32,}|(?=[\\w-]{0,200}\\d)(?=[\\w-]{0,200}[A-Z])[\\w-]{20,})'],
+  ['gh[opusr]_', '[A-Za-z0-9]{20,}'],
+  ['github_pat_', '\\w{20,}'],
+  ['gl(?:pat|dt|rt|ptt|cbt|ft|soat)-', '[\\w-]{20,}'],
+  ['xox[abdeoprs]-', '[\\w-]{10,}'],
+  ['xapp-', '\\d-[\\w-]{10,}'],
+  ['(?:AKIA|ASIA)', '[A-Z0-9]{16}(?![A-Za-z0-9])'],
+  ['AIza', '[\\w-]{35}'],
+  ['ya29\\.', '[\\w-]{20,}'],
+  ['npm_', '[A-Za-z0-9]{30,}'],
+  ['pypi-', '[\\w-]{50,}'],
+  ['hf_', '[A-Za-z0-9]{30,}'],
+  ['dop_v1_', '[a-f0-9]{60,}'],
+  ['SG\\.', '[\\w-]{16,}\\.[\\w-]{16,}'],
+  ['(?:sk|rk|whsec)_', '(?:live_|test_)?[A-Za-z0-9]{16,}'],
+  ['eyJ', '[\\w-]{8,4096}\\.[\\w-]{8,8192}\\.[\\w-]*'],
 ];
-const TOKEN = new RegExp(TOKENS.join('|'), 'y');
+const TOKEN = new RegExp(TOKENS.map(([begin, rest]) => begin + rest).join('|'), 'y');
 
 /** The first three letters of each, to look for them all at once. */
 const BEGINNINGS =
@@ -47,8 +48,9 @@ const HEADER =
 const USER_INFO = /([^\s:/?#@"'<>\\`]{0,200})(?::([^\s/@"'<>\\`]{1,500}))?@/y;
 /** A user of this length is a token. */
 const LONG_USER = 20;
-const SECRET_IN_QUERY =
-  /([?&](?:access_token|auth_token|token|api_?key|password|passwd|secret|client_secret|signature|sig)=)[^\s&#"'<>\\`]{6,}/gi;
+const QUERY_NAME =
+  '[?&](?:access_token|auth_token|token|api_?key|password|passwd|secret|client_secret|signature|sig)=';
+const SECRET_IN_QUERY = new RegExp(`(${QUERY_NAME})[^\\s&#"'<>\\\\\`]{6,}`, 'gi');
 const SLACK_HOOK = /(hooks\.slack\.com\/(?:services|workflows)\/)[\w/]{8,}/g;
 
 export function hideTokens(text: string): string {
@@ -62,6 +64,36 @@ export function hideTokens(text: string): string {
 }
 
 const NAMED = /authorization|x-api-key/i;
+
+/** Where one of the above may begin, by its first letters: those in small and in capital letters are one. */
+export const MAY_BEGIN: readonly string[] = [
+  ...BEGINNINGS,
+  ...['pri', 'aut', 'x-a', '://', 'hoo'],
+  ...['?', '&'].flatMap(sign => ['ac', 'au', 'to', 'ap', 'pa', 'se', 'cl', 'si'].map(name => sign + name)),
+];
+
+/** How many bytes `mayBegin` looks at: as long as a user with a password can be. */
+export const LOOK_AHEAD = 3_000;
+
+const TOKEN_BEGINS = `(?:${TOKENS.map(([begin]) => begin).join('|')})[\\w-]{8}`;
+const BEGINS = new RegExp(`${TOKEN_BEGINS}|PRIVATE KEY|hooks\\.slack\\.com`, 'y');
+const OTHER_BEGINS = new RegExp(`(?:authorization|x-api-key)[^]{0,16}?[:=,]|${QUERY_NAME}`, 'iy');
+
+/** Whether one may begin with these bytes of UTF-8, as many as `LOOK_AHEAD`, or all that are left: never a wrong no. */
+export function mayBegin(bytes: Uint8Array): boolean {
+  if (bytes[0] === COLON) {
+    USER_INFO.lastIndex = '://'.length;
+    return USER_INFO.test(decoder.decode(bytes));
+  }
+  const text = String.fromCharCode(...bytes.subarray(0, LONGEST_BEGINNING));
+  BEGINS.lastIndex = 0;
+  OTHER_BEGINS.lastIndex = 0;
+  return BEGINS.test(text) || OTHER_BEGINS.test(text);
+}
+
+const COLON = 0x3a;
+const LONGEST_BEGINNING = 40;
+const decoder = new TextDecoder();
 
 type Range = readonly [from: number, to: number];
 

@@ -3,6 +3,7 @@
 import { createTrigrams } from '../turn/trigrams.ts';
 import { matchesText } from './glob.ts';
 import { HIDDEN, hideTokens, openWord } from './secret-formats.ts';
+import { createScanner, type SecretScan } from './secret-scan.ts';
 import { passwordsIn, type SecretForm, secretForms } from './secret-values.ts';
 import { visible } from './visible.ts';
 
@@ -10,6 +11,8 @@ export interface Redact {
   (text: string): string;
   /** Where the end of a text may be the beginning of a secret whose rest is still to come; its length: nowhere. */
   readonly openTail: (text: string) => number;
+  /** Looks through bytes before they are read as a text. */
+  readonly scan: () => SecretScan;
 }
 
 type Env = Readonly<Record<string, string | undefined>>;
@@ -27,8 +30,13 @@ export function createRedactor(env: Env): Redact {
     const clean = hideTokens(hideValues(seen));
     return clean === seen ? text : clean;
   };
-  const redact = Object.assign(clean, { openTail: (text: string) => openForm(text, openWord(text), forms) });
-  return redact;
+  const openTail = (text: string) => openForm(text, openWord(text), forms);
+  let scanner: (() => SecretScan) | undefined;
+  const scan = () => {
+    scanner ??= createScanner(forms);
+    return scanner();
+  };
+  return Object.assign(clean, { openTail, scan });
 }
 
 /** Nothing shorter holds a secret. */
