@@ -30,7 +30,13 @@ else if (refused) {
 } else {
   const bundle = join(import.meta.dirname, 'main.cjs');
   const name = /^[a-z]+$/.exec(first)?.[0] ?? 'other';
-  const { main } = loadWithCache(bundle, name, process.env) as typeof import('./main.ts');
+  // Whoever takes everything away leaves nothing behind.
+  const { main } = loadWithCache(
+    bundle,
+    name,
+    process.env,
+    name !== 'uninstall',
+  ) as typeof import('./main.ts');
   void main(args).then(code => {
     process.exitCode = code;
   });

@@ -118,6 +118,8 @@ export const COMMANDS: readonly CommandRow[] = rowsOf(
     mutate: 'would your checks notice a fault in the changed lines?',
     replay: 'judge a recorded run again, with the current adapters and rules',
     prune: 'remove old runs, or only the raw output of their agents; never a running one',
+    uninstall: 'take away what Ralph has put on this machine: plugins; with --all also runs and state',
+    support: 'write one file for a bug report, without secrets; it sends nothing',
     completion: 'print a completion script for bash, zsh or fish',
   },
   {
@@ -153,6 +155,8 @@ export const COMMANDS: readonly CommandRow[] = rowsOf(
     mutate: async () => (await import('./commands/mutate.ts')).mutate,
     replay: async () => (await import('./commands/replay.ts')).replay,
     prune: async () => (await import('./commands/prune.ts')).prune,
+    uninstall: async () => (await import('./commands/uninstall.ts')).uninstall,
+    support: async () => (await import('./commands/support.ts')).support,
     completion: async () => (await import('./commands/completion.ts')).completion,
   },
 );

@@ -11,7 +11,7 @@ import { ensureFolder, writeAtomic } from './files.ts';
 import { stateFolder } from './state-folder.ts';
 
 /** What the CommonJS bundle `file` exports. `name` says what it is run for: each use compiles functions of its own. */
-export function loadWithCache(file: string, name: string, env: NodeJS.ProcessEnv): unknown {
+export function loadWithCache(file: string, name: string, env: NodeJS.ProcessEnv, isKept = true): unknown {
   const cache = join(folderOf(env), `${name}@${keyOf(file)}.bin`);
   const cachedData = readOwn(cache);
   // The bundle is ASCII, and read as that.
@@ -19,7 +19,8 @@ export function loadWithCache(file: string, name: string, env: NodeJS.ProcessEnv
   const script = new Script(source, { filename: file, ...(cachedData && { cachedData }) });
   const module = { exports: {} };
   script.runInThisContext()(module.exports, createRequire(file), module, file, dirname(file));
-  if (!cachedData || script.cachedDataRejected) process.once('exit', () => keep(cache, name, script));
+  if (isKept && (!cachedData || script.cachedDataRejected))
+    process.once('exit', () => keep(cache, name, script));
   return module.exports;
 }
 

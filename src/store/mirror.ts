@@ -34,14 +34,13 @@ import { isRecorded, type ProjectPaths, type RunPaths, runPaths } from './paths.
 export const COPIES = ['events', 'task', 'run'] as const;
 type Copy = (typeof COPIES)[number];
 
+export const OWN_IGNORE =
+  '# Written by Ralph: what a run leaves behind stays out of git, the settings do not.\n*\n!.gitignore\n!settings.json\n';
+
 /** What Ralph writes while it runs is nobody's work; the settings are. */
 export function keepOutOfGit(project: ProjectPaths): void {
   if (readIfThere(project.gitignore) !== undefined) return;
-  writeAtomic(
-    project.gitignore,
-    '# Written by Ralph: what a run leaves behind stays out of git, the settings do not.\n*\n!.gitignore\n!settings.json\n',
-    0o644,
-  );
+  writeAtomic(project.gitignore, OWN_IGNORE, 0o644);
 }
 
 /** Makes a copy what counts, whatever has its name. It does not wait for the disk. */

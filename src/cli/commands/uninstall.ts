@@ -1,0 +1,99 @@
+/** `ralph uninstall`: takes away what Ralph has put on this machine, and says what stays. */
+import { realpathSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { rootAbove } from '../../platform/package.ts';
+import { placeOf } from '../../plugins/install.ts';
+import { answer, type Call, type CliCommand, refuse, refuseInside } from '../command.ts';
+import { findInstalled, type Uninstall } from '../uninstall.ts';
+
+const PACKAGE = 'npm uninstall -g @ralph-loop/ralph';
+
+export const uninstall: CliCommand = {
+  declare: command =>
+    command
+      .option(
+        '--all',
+        'also every run of every project, the state folder, and the database of `ralph fleet up`',
+      )
+      .option('--dry-run', 'print what would be removed, and remove nothing'),
+  help: `
+Examples:
+  ralph uninstall --dry-run
+  ralph uninstall
+  ralph uninstall --all --dry-run
+  ralph uninstall --all
+
+Without --all the plugins go that \`ralph plugin install\` put into your agents;
+your runs stay. Your settings, your story lists, work that is not merged and
+versions of your files below refs/ralph always stay, each with the command that
+removes it.
+`,
+  async run(call) {
+    refuseInside('uninstall', call);
+    const { options, env, cwd } = call;
+    const root = rootAbove(realpathSync(process.argv[1] ?? '.'));
+    if (root === undefined) refuse('ralph uninstall', "Ralph's folder of plugins was not found", PACKAGE);
+    const all = options.all === true;
+    const place = placeOf(root, env.HOME || homedir(), env);
+    const found = findInstalled({ place, env, cwd, all });
+    if (found.running.length > 0)
+      refuse(
+        'ralph uninstall',
+        `still running: ${found.running.join(', ')}`,
+        'wait, or stop each with `ralph cancel`',
+      );
+    return options.dryRun === true ? show(call, found, all) : await perform(call, found, all);
+  },
+};
+
+function linesOf({ parts, last }: Uninstall): readonly string[] {
+  return [...parts, ...last].flatMap(({ lines }) => lines);
+}
+
+function show({ output }: Call, found: Uninstall, all: boolean): 0 {
+  const lines = linesOf(found);
+  answer(output, { removed: [], chosen: lines, left: [] }, () =>
+    lines.length === 0 ? nothing(all) : ['This would be removed:', ...lines.map(indent)].join('\n'),
+  );
+  return 0;
+}
+
+async function perform({ output }: Call, { parts, last, ...found }: Uninstall, all: boolean): Promise<0 | 1> {
+  const removed: string[] = [];
+  const left: string[] = [];
+  let isWorkLeft = false;
+  const take = async (some: typeof parts) => {
+    for (const part of some) {
+      const { left: stays, isWork = false } = await part.remove();
+      isWorkLeft ||= isWork;
+      left.push(...stays);
+      if (!isWork) removed.push(...part.lines);
+    }
+  };
+  await take(parts);
+  if (isWorkLeft)
+    left.push(...last.flatMap(({ lines }) => lines).map(line => `${line} (for the work above)`));
+  else await take(last);
+  answer(output, { removed, chosen: linesOf({ parts, last, ...found }), left }, () =>
+    words(removed, left, all),
+  );
+  return isWorkLeft ? 1 : 0;
+}
+
+function words(removed: readonly string[], left: readonly string[], all: boolean): string {
+  return [
+    ...(removed.length === 0 ? [nothing(all)] : ['Removed:', ...removed.map(indent)]),
+    ...(left.length === 0 ? [] : ['Stays:', ...left.map(indent)]),
+    `The program itself: ${PACKAGE}`,
+  ].join('\n');
+}
+
+function nothing(all: boolean): string {
+  return all
+    ? 'Nothing of Ralph is here but the program.'
+    : 'No plugin of Ralph is in any agent. Your runs stay: `ralph uninstall --all` removes them.';
+}
+
+function indent(line: string): string {
+  return `  ${line}`;
+}

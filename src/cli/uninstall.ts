@@ -1,0 +1,205 @@
+/** `ralph uninstall`: finds what Ralph has put on this machine, and takes it away. What is the user's, or is nowhere else, stays and is named. */
+import { existsSync, lstatSync, readdirSync, rmdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Place } from '../agents/plugin.ts';
+import { PLUGINS } from '../agents/registry.ts';
+import { formatProblem, isProblem } from '../domain/text/problem.ts';
+import { rememberedUrl } from '../fleet/database-url.ts';
+import { readRecord, takeDown } from '../fleet/server.ts';
+import { namesIn, readIfThere, tryTo } from '../platform/files.ts';
+import { joinWords } from '../platform/shell.ts';
+import { describeStep, performStep, stepsTo } from '../plugins/install.ts';
+import { counted, megabytes } from '../report/numbers.ts';
+import { OWN_IGNORE } from '../store/mirror.ts';
+import { type ProjectPaths, projectPaths } from '../store/paths.ts';
+import { type PrunableRun, prunableRuns, removeRun } from '../store/prune.ts';
+import { type Env, statePaths } from '../store/state.ts';
+import { removeLanes } from '../workspace/remove-lanes.ts';
+import { removeWorktree } from '../workspace/remove-worktree.ts';
+import { findRepository } from '../workspace/repository.ts';
+import { listWorktrees } from '../workspace/worktree.ts';
+
+/** One thing that goes. */
+export interface Part {
+  /** What is printed before it happens. */
+  readonly lines: readonly string[];
+  remove(): Promise<Left>;
+}
+
+/** What stays, and why. */
+interface Left {
+  readonly left: readonly string[];
+  /** Work that is nowhere else: what the state folder knows of it is needed still. */
+  readonly isWork?: boolean;
+}
+
+const NOTHING_LEFT: Left = { left: [] };
+
+export interface Uninstall {
+  readonly parts: readonly Part[];
+  /** After the others, and only when no work is left that it knows of. */
+  readonly last: readonly Part[];
+  /** Runs that are running: nothing of theirs may go. */
+  readonly running: readonly string[];
+}
+
+export interface UninstallOptions {
+  readonly place: Place;
+  readonly env: Env;
+  readonly cwd: string;
+  /** Also runs, projects, a database. */
+  readonly all: boolean;
+}
+
+export function findInstalled(options: UninstallOptions): Uninstall {
+  const { env, all } = options;
+  const projects = all ? projectsOf(env).map(root => projectPaths(root, env)) : [];
+  const runs = projects.map(project => prunableRuns(project));
+  const isLive = ({ state }: PrunableRun) => state === 'running';
+  return {
+    parts: [
+      ...hostParts(options),
+      ...projects.map((project, at) => projectPart(project, runs[at] ?? [], env)),
+      ...(all ? databaseParts(options) : []),
+    ],
+    last: all ? stateParts(env) : cacheParts(env),
+    running: projects.flatMap(({ root }, at) =>
+      (runs[at] ?? []).filter(isLive).map(({ id }) => `${id} in ${root}`),
+    ),
+  };
+}
+
+/** Every folder that a run was ever begun in and that is still there. */
+function projectsOf(env: Env): readonly string[] {
+  const { projects } = statePaths(env);
+  const roots = namesIn(projects).map(name => readIfThere(join(projects, name)) ?? '');
+  return roots.filter(root => root !== '' && existsSync(root)).sort();
+}
+
+function hostParts({ place }: UninstallOptions): readonly Part[] {
+  return PLUGINS.flatMap(host => {
+    const steps = stepsTo('remove', host, place);
+    if (steps.length === 0) return [];
+    return [
+      {
+        lines: [`The plugin in ${host.title}:`, ...steps.map(step => `  ${describeStep(step)}`)],
+        async remove() {
+          for (const step of steps) {
+            const wrong = await performStep(step, place);
+            if (wrong !== undefined)
+              return { left: [`the plugin in ${host.title}: ${wrong.split('\n')[0]}`] };
+          }
+          return NOTHING_LEFT;
+        },
+      },
+    ];
+  });
+}
+
+function projectPart(project: ProjectPaths, runs: readonly PrunableRun[], env: Env): Part {
+  const bytes = runs.reduce((sum, run) => sum + run.bytes, 0);
+  return {
+    lines: [`The runs in ${project.root}: ${counted(runs.length, 'run')}, ${megabytes(bytes)}`],
+    async remove() {
+      const left = await removeTrees(project, runs, env);
+      if (left.length > 0) return { left, isWork: true };
+      for (const { id, children } of runs) for (const each of [...children, id]) removeRun(project, each);
+      removeOwnFiles(project);
+      return { left: [...leftInFolder(project), ...(await leftInGit(project, env))] };
+    },
+  };
+}
+
+/** Worktrees and branches whose work is somewhere else as well. */
+async function removeTrees({ root }: ProjectPaths, runs: readonly PrunableRun[], env: Env) {
+  const kept: string[] = [];
+  for (const { id: run } of runs.filter(({ isParallel }) => isParallel)) {
+    const { problems } = await removeLanes({ root, env, run, force: false });
+    kept.push(...problems.map(formatProblem));
+  }
+  for (const { name } of await listWorktrees({ root, env })) {
+    const problem = await removeWorktree({ root, env, name });
+    if (problem) kept.push(formatProblem(problem));
+  }
+  return kept;
+}
+
+/** In `.ralph/`: what no user writes. */
+function removeOwnFiles({ folder, gitignore }: ProjectPaths): void {
+  const isOurs = (name: string) =>
+    /^(runs|worktrees|context|ralph-progress\.md)$|^(prompt_|guardrail_|removed-)/.test(name);
+  for (const name of namesIn(folder).filter(isOurs))
+    rmSync(join(folder, name), { recursive: true, force: true });
+  const others = namesIn(folder).filter(name => join(folder, name) !== gitignore);
+  if (others.length === 0 && readIfThere(gitignore) === OWN_IGNORE) rmSync(gitignore);
+  tryTo(() => rmdirSync(folder));
+}
+
+function leftInFolder({ folder }: ProjectPaths): readonly string[] {
+  return namesIn(folder).length === 0
+    ? []
+    : [`${folder}: your settings are in it; ${joinWords(['rm', '-r', folder])} removes them`];
+}
+
+/** Versions of the user's own files are among them, and they may be nowhere else. */
+async function leftInGit({ root }: ProjectPaths, env: Env): Promise<readonly string[]> {
+  const repository = await findRepository({ cwd: root, env });
+  if ('what' in repository) return [];
+  const { records } = await repository.git.list(['for-each-ref', '--format=%(refname)%00', 'refs/ralph/']);
+  const refs = records.map(each => each.trim()).filter(each => each !== '');
+  if (refs.length === 0) return [];
+  const listing = joinWords(['git', '-C', root, 'for-each-ref', '--format=delete %(refname)', 'refs/ralph/']);
+  const remove = `${listing} | ${joinWords(['git', '-C', root, 'update-ref', '--stdin'])}`;
+  return [
+    `${root}: ${counted(refs.length, 'version')} of files kept below refs/ralph; ${remove} removes them`,
+  ];
+}
+
+function databaseParts({ env, cwd }: UninstallOptions): readonly Part[] {
+  const folder = readRecord(env)?.folder;
+  if (folder === undefined && rememberedUrl(env) === undefined) return [];
+  return [
+    {
+      lines: [
+        folder === undefined
+          ? 'What is remembered of the database of a fleet; the database itself is not touched'
+          : `The database of the fleet, with all its units: ${folder}`,
+      ],
+      async remove() {
+        const down = await takeDown({ remove: true }, env, cwd);
+        return isProblem(down) ? { left: [formatProblem(down)], isWork: true } : NOTHING_LEFT;
+      },
+    },
+  ];
+}
+
+/** Made again by itself. */
+function cacheParts(env: Env): readonly Part[] {
+  const folder = join(statePaths(env).folder, 'code');
+  return existsSync(folder) ? [folderPart('What Node has compiled', folder)] : [];
+}
+
+function stateParts(env: Env): readonly Part[] {
+  const { folder } = statePaths(env);
+  return existsSync(folder) ? [folderPart('The state folder', folder)] : [];
+}
+
+function folderPart(title: string, folder: string): Part {
+  return {
+    lines: [`${title}: ${folder}, ${megabytes(sizeOf(folder))}`],
+    async remove() {
+      rmSync(folder, { recursive: true, force: true });
+      return NOTHING_LEFT;
+    },
+  };
+}
+
+function sizeOf(folder: string): number {
+  const all = tryTo(() => readdirSync(folder, { recursive: true, withFileTypes: true })) ?? [];
+  return all
+    .filter(entry => entry.isFile())
+    .reduce(
+      (sum, { parentPath, name }) => sum + (tryTo(() => lstatSync(join(parentPath, name)).size) ?? 0),
+      0,
+    );
+}

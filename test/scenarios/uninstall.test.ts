@@ -1,0 +1,112 @@
+/** `ralph uninstall`: what Ralph has put on a machine goes, and nothing of the user's does. */
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { speaks } from '../rig/claude-stream.ts';
+import { fakeAgent, type Handler } from '../rig/fake-agent.ts';
+import { ralph } from '../rig/ralph.ts';
+import { folder, type Repo, repo } from '../rig/repo.ts';
+
+const DONE = '<promise>COMPLETE</promise>';
+const writes: Handler = async turn => {
+  await turn.write('made.txt', 'made\n');
+  return speaks(DONE)(turn);
+};
+
+interface Machine {
+  readonly home: string;
+  readonly project: Repo;
+  run(...args: readonly string[]): ReturnType<typeof ralph>;
+}
+
+async function machine(): Promise<Machine> {
+  const home = folder().dir;
+  const project = repo({ 'a.txt': 'a\n' });
+  const agent = await fakeAgent('claude', writes, writes);
+  const env = { HOME: home, XDG_STATE_HOME: join(home, '.local/state') };
+  const run = (...args: readonly string[]) => ralph(args, { cwd: project.dir, path: [agent.bin], env });
+  return { home, project, run };
+}
+
+/** Every file below, apart from empty folders. */
+function filesIn(top: string): readonly string[] {
+  const all = readdirSync(top, { recursive: true, withFileTypes: true });
+  return all.filter(entry => !entry.isDirectory()).map(entry => join(entry.parentPath, entry.name));
+}
+
+const LOOP = ['loop', 'Make it', '--agent', 'claude', '--check', 'test -e made.txt', '--quiet'];
+
+describe('--all', () => {
+  test('leaves nothing in the home, and nothing in a project but what is the user’s', {
+    tags: 'promise',
+  }, async () => {
+    const { home, project, run } = await machine();
+    expect((await run(...LOOP)).code).toBe(0);
+    expect(filesIn(home).length).toBeGreaterThan(0);
+    const shown = await run('uninstall', '--all', '--dry-run');
+    expect(shown.stdout).toContain('1 run');
+    expect(shown.stdout).toContain(join(home, '.local/state/ralph'));
+    expect(existsSync(project.path('.ralph/runs'))).toBe(true);
+    const done = await run('uninstall', '--all');
+    expect(done.code, done.stderr).toBe(0);
+    expect(done.stdout).toContain('npm uninstall -g');
+    expect(filesIn(home)).toEqual([]);
+    expect(existsSync(project.path('.ralph'))).toBe(false);
+    expect(project.read('made.txt')).toBe('made\n');
+  });
+
+  test('settings stay, and are named', async () => {
+    const { project, run } = await machine();
+    project.settings({ guardrails: [{ command: 'true' }] });
+    expect((await run(...LOOP)).code).toBe(0);
+    const { stdout } = await run('uninstall', '--all');
+    expect(existsSync(project.path('.ralph/settings.json'))).toBe(true);
+    expect(existsSync(project.path('.ralph/runs'))).toBe(false);
+    expect(stdout).toContain('your settings are in it');
+  });
+
+  test('work that is nowhere else stays with all that is needed to take it over', async () => {
+    const { home, project, run } = await machine();
+    expect((await run(...LOOP, '--worktree=w')).code).toBe(0);
+    const kept = await run('uninstall', '--all');
+    expect(kept.code).toBe(1);
+    expect(kept.stdout).toContain('.ralph/worktrees/w');
+    expect(existsSync(project.path('.ralph/worktrees/w/made.txt'))).toBe(true);
+    const landed = await run('land');
+    expect(landed.code, landed.stderr).toBe(0);
+    expect((await run('uninstall', '--all')).code).toBe(0);
+    expect(filesIn(home)).toEqual([]);
+    expect(project.read('made.txt')).toBe('made\n');
+  });
+
+  test('a version of the user’s own file stays below refs/ralph, with the command that removes it', async () => {
+    const { project, run } = await machine();
+    project.write('made.txt', 'mine\n');
+    expect((await run(...LOOP)).code).toBe(0);
+    const refs = () => project.git('for-each-ref', 'refs/ralph').trim();
+    const before = refs();
+    expect(before).not.toBe('');
+    const { stdout } = await run('uninstall', '--all');
+    expect(refs()).toBe(before);
+    expect(stdout).toContain('below refs/ralph');
+  });
+});
+
+test('a plugin goes from the host, and the runs stay', async () => {
+  const { home, project, run } = await machine();
+  mkdirSync(join(home, '.codex'));
+  writeFileSync(join(home, '.codex/config.toml'), 'model = "mine"\n');
+  expect((await run(...LOOP)).code).toBe(0);
+  expect((await run('plugin', 'install', 'opencode')).code).toBe(0);
+  const theirs = filesIn(home).filter(path => !path.includes('.local/state'));
+  expect(theirs.some(path => path.includes('opencode'))).toBe(true);
+  const { stdout, code } = await run('uninstall');
+  expect(code, stdout).toBe(0);
+  expect(filesIn(home).filter(path => !path.includes('.local/state'))).toEqual([
+    join(home, '.codex/config.toml'),
+  ]);
+  expect(readFileSync(join(home, '.codex/config.toml'), 'utf8')).toBe('model = "mine"\n');
+  expect(existsSync(project.path('.ralph/runs'))).toBe(true);
+  const again = await run('uninstall');
+  expect(again.stdout).toContain('No plugin of Ralph is in any agent');
+});
