@@ -97,18 +97,7 @@ function createOwnGit(place: Place, parts: StartParts) {
   const { own, top, prefix } = parts;
   const index = createOwnIndex(own, top, prefix);
   const { source, pinned, prepare, ...start } = createStart(place, parts, index);
-  let last: { readonly key: string; readonly found: readonly ChangedPath[] | Problem } | undefined;
-  /** Paths that differ between two trees, given by their ids, each from the top. `exclude`: globs from `cwd`. */
-  const changedPaths = async (from: string, to: string, exclude: readonly string[] = []) => {
-    const scope = exclude.map(glob => `:(exclude,top,glob)${prefix}${glob}`);
-    const key = [from, to, ...scope].join('\0');
-    // The end of a run asks the same twice. What an id stands for never changes; a problem may be over.
-    if (last?.key !== key || 'what' in last.found) {
-      const found = await compareTrees(own.git, from, to, scope.length === 0 ? [] : ['--', ':/', ...scope]);
-      last = { key, found };
-    }
-    return last.found;
-  };
+  const changedPaths = createComparison(own, prefix);
   return {
     /** Makes the directory; the first `begin` asks the repository for nothing again. */
     prepare,
@@ -158,6 +147,21 @@ function createOwnGit(place: Place, parts: StartParts) {
         return commit;
       },
     },
+  };
+}
+
+/** Paths that differ between two trees, given by their ids, each from the top. `exclude`: globs from `cwd`. */
+function createComparison({ git }: StartParts['own'], prefix: string) {
+  let last: { readonly key: string; readonly found: readonly ChangedPath[] | Problem } | undefined;
+  return async (from: string, to: string, exclude: readonly string[] = []) => {
+    const scope = exclude.map(glob => `:(exclude,top,glob)${prefix}${glob}`);
+    const key = [from, to, ...scope].join('\0');
+    // The end of a run asks the same twice. What an id stands for never changes; a problem may be over.
+    if (last?.key !== key || 'what' in last.found) {
+      const found = await compareTrees(git, from, to, scope.length === 0 ? [] : ['--', ':/', ...scope]);
+      last = { key, found };
+    }
+    return last.found;
   };
 }
 

@@ -3,7 +3,7 @@ import { createTrigrams } from '../turn/trigrams.ts';
 
 export const HIDDEN = '[redacted]';
 
-/** How each begins, and how it goes on: with eight word signs or more. */
+/** How each begins, and what follows: eight word signs or more. */
 const TOKENS: readonly (readonly [begin: string, rest: string])[] = [
   ['sk-ant-', '[\\w-]{16,}'],
   ['sk-', '(?:[A-Za-z0-9]{32,}|(?=[\\w-]{0,200}\\d)(?=[\\w-]{0,200}[A-Z])[\\w-]{20,})'],

@@ -140,7 +140,7 @@ function isHidden(bytes: Uint8Array, at: number): boolean {
   return second === 0x81 && third >= 0xa0 && third <= 0xaf;
 }
 
-/** Whether a value goes on as it must behind its third letter, which is here, for eight bytes; at the end it may. */
+/** Whether what follows a third letter, which is here, is the same as in a value, for eight bytes; at the end it may be. */
 function holdsValue(bytes: Uint8Array, at: number, values: readonly Uint8Array[]): boolean {
   return values.some(value => {
     let place: number | undefined = at;
