@@ -77,7 +77,15 @@ function listedUnit(unit: ListedUnit): ListedRun {
     // It is in the database; what is copied from there is looked at when it is opened.
     ledger: { kind: 'intact' },
     ...{ agent: null, sandbox: null, story: null, until: null, maxIterations: null, proof: null },
-    ...{ resumable: false, isLost: false, paused: false, questions: [], raise: null, lanes: null },
+    ...{
+      resumable: false,
+      isLost: false,
+      paused: false,
+      questions: [],
+      raise: null,
+      lanes: null,
+      forge: null,
+    },
     checks: { passed: 0, failed: 0 },
   };
 }

@@ -1,15 +1,17 @@
 /** Starts a run from the command line: its reporters and its signals around `openRun`; and ends with its exit code. */
 import { type ExitCode, exitCodeOf } from '../domain/run/stop-reason.ts';
-import { isProblem } from '../domain/text/problem.ts';
+import { formatProblem, isProblem } from '../domain/text/problem.ts';
 import { createStopRequest } from '../engine/stop.ts';
 import type { Job } from '../opening/job.ts';
 import { isLeft } from '../opening/leavings.ts';
 import { openRun, type RunRequest } from '../opening/open-run.ts';
 import type { SetUp } from '../opening/set-up.ts';
+import type { ProjectPaths } from '../store/paths.ts';
 import { findRun } from '../store/run-file.ts';
 import { limitsOf } from '../turns/goal.ts';
 import { leaveTraces } from './afterwards.ts';
 import { type Call, Problems } from './command.ts';
+import type { PullRequestEnd } from './commands/pr.ts';
 import { createKeys } from './keys.ts';
 import { pasteable } from './output.ts';
 import { createReporters } from './reporters.ts';
@@ -19,7 +21,7 @@ export async function startLoop(
   job: Job,
   call: Call,
   ready: SetUp,
-  options: Pick<RunRequest, 'notices' | 'resumed'> = {},
+  options: Pick<RunRequest, 'notices' | 'resumed'> & { readonly proven?: AfterProof | undefined } = {},
 ): Promise<ExitCode> {
   const { env, output } = call;
   const { project, settings, agents } = ready;
@@ -31,8 +33,9 @@ export async function startLoop(
   const signals = listenForSignals(say, stop);
   try {
     const { emit: onEvent, emitOf: onChildEvent } = reporters;
-    const notices = [...whereabouts(call), ...(options.notices ?? [])];
-    const request = { ...ready, ...options, job, env, stop, onEvent, onChildEvent, notices, alone: true };
+    const { proven, ...given } = options;
+    const notices = [...whereabouts(call), ...(given.notices ?? [])];
+    const request = { ...ready, ...given, job, env, stop, onEvent, onChildEvent, notices, alone: true };
     const opened = await openRun(request);
     if (isProblem(opened)) {
       if (!stop.requested()) throw new Problems([opened]);
@@ -49,18 +52,36 @@ export async function startLoop(
       result,
     );
     await reporters.allSent();
-    if (output.json) output.answer(`${JSON.stringify(result)}\n`);
+    const pull = result.success && proven ? await afterProof(proven, project, opened.id) : undefined;
+    const shown = pull ? { ...result, pullRequest: pull.result } : result;
+    if (output.json) output.answer(`${JSON.stringify(shown)}\n`);
+    else if (pull) output.human(`\n${pasteable(pull.lines.join('\n'), output)}\n`);
     const isFine = result.success || result.lanes || result.iterations.at(-1)?.allChecksPassed;
-    if (isFine && !output.quiet && (await isLeft({ project, env, id: opened.id }))) {
+    if (isFine && !pull && !output.quiet && (await isLeft({ project, env, id: opened.id }))) {
       reporters.close();
       const which = findRun(project) === opened.id ? '' : ` ${opened.id}`;
       output.human(`\n${pasteable(`Take it over: \`ralph land${which}\``, output)}\n`);
     }
-    return exitCodeOf(result.stopReason);
+    return pull?.code ?? exitCodeOf(result.stopReason);
   } finally {
     keys.close();
     reporters.close();
     signals.dispose();
+  }
+}
+
+/** What is done with a run that is proven. */
+type AfterProof = (project: ProjectPaths, id: string) => Promise<PullRequestEnd>;
+
+/** The run is done, whatever the forge says of it. */
+async function afterProof(proven: AfterProof, project: ProjectPaths, id: string): Promise<PullRequestEnd> {
+  try {
+    return await proven(project, id);
+  } catch (error) {
+    if (!(error instanceof Problems)) throw error;
+    const { problems } = error;
+    const lines = problems.map(problem => `No pull request: ${formatProblem(problem)}`);
+    return { code: 2, result: { problems }, lines: [...lines, `Try again: \`ralph pr ${id}\``] };
   }
 }
 

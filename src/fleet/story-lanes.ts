@@ -1,7 +1,6 @@
 /** The lanes of a list of stories as units of their own: any worker takes them, and what they have proven comes back by git. */
 import type { Lane } from '../domain/lanes/board.ts';
 import { currentRun } from '../domain/lanes/board-sums.ts';
-import { isRefusal, type RemoteProblem } from '../domain/run/remote-answer.ts';
 import type { StopReason } from '../domain/run/stop-reason.ts';
 import { defined } from '../domain/text/fields.ts';
 import { formatProblem, isProblem, type Problem } from '../domain/text/problem.ts';
@@ -9,6 +8,7 @@ import { type EngineWorld, warn } from '../engine/steps.ts';
 import { pause } from '../engine/wait.ts';
 import { endedChild, giveUp, handIn, type LaneWorld, type RemoteLanes, resultOf } from '../parallel/lanes.ts';
 import { childId, pinName, worktreeName } from '../parallel/names.ts';
+import { patientRemote } from '../parallel/patient-remote.ts';
 import { readStories } from '../store/kept.ts';
 import { newRunPaths } from '../store/paths.ts';
 import type { Integration } from '../workspace/integration.ts';
@@ -31,15 +31,12 @@ export interface StoryWorld {
 
 /** Milliseconds between two looks at a unit. */
 const LOOK_EVERY = 500;
-/** And between two tries at a remote that is away, growing. */
-const FIRST_WAIT = 1_000;
-const LONGEST_WAIT = 300_000;
 
 /** Of a list whose stories are units of their own: how they are worked on, what they may spend, and the branch that they land on. */
 export function remoteLanes(fleet: StoryWorld): RemoteLanes {
   return {
     budget: fleet.budget,
-    integration: (here, world) => remoteIntegration(here, patientRemote(fleet.remote, world), fleet.unit),
+    integration: (here, world) => remoteIntegration(here, waitedFor(fleet.remote, world), fleet.unit),
     async workOn(world, lane, _stop, spent) {
       const child = await submitted(world, fleet, lane);
       if (isProblem(child)) return giveUp(world, lane.id, child);
@@ -154,9 +151,7 @@ async function take(
       why,
     });
   if (unit.carry === null) return gone(unit.detail ?? `it ended as ${unit.state}`);
-  const missing = await patientRemote(remote, { ...world, emit: parts.emit }).bring([
-    `refs/ralph/${unit.id}/*`,
-  ]);
+  const missing = await waitedFor(remote, { ...world, emit: parts.emit }).bring([`refs/ralph/${unit.id}/*`]);
   // Whoever continues a run that was stopped meanwhile asks again.
   if (missing) return world.stop.stopping.aborted ? undefined : gone(formatProblem(missing));
   const lines = await allLines(database, unit.id);
@@ -178,24 +173,10 @@ async function take(
   );
 }
 
-/** Where it is away or full, it is waited for: until it answers, or the run is stopped. A list holds no slot meanwhile. */
-function patientRemote(remote: Remote, { stop, emit }: Waiter): Remote {
-  const untilAnswered = async <Value>(
-    action: () => Promise<Value | RemoteProblem>,
-  ): Promise<Value | RemoteProblem> => {
-    for (let wait = FIRST_WAIT; ; wait = Math.min(LONGEST_WAIT, wait * 2)) {
-      const got = await action();
-      if (!isRefusal(got) || got.answer !== 'wait' || stop.stopping.aborted) return got;
-      if (wait === FIRST_WAIT) warn(emit, `It waits for the repository: ${formatProblem(got)}`);
-      await pause(wait, stop.stopping);
-    }
-  };
-  return {
-    put: (commit, ref) => untilAnswered(() => remote.put(commit, ref)),
-    swap: (ref, from, to) => untilAnswered(() => remote.swap(ref, from, to)),
-    tip: ref => untilAnswered(() => remote.tip(ref)),
-    bring: refs => untilAnswered(() => remote.bring(refs)),
-  };
+/** A list holds no slot meanwhile. */
+function waitedFor(remote: Remote, { stop, emit }: Waiter): Remote {
+  const waits = (problem: Problem) => warn(emit, `It waits for the repository: ${formatProblem(problem)}`);
+  return patientRemote(remote, { stopping: stop.stopping, waits });
 }
 
 type Waiter = Pick<EngineWorld, 'stop' | 'emit'>;

@@ -118,8 +118,10 @@ export async function findLeavings(run: EndedRun): Promise<Found> {
   const { project, env, file, past } = run;
   const own = await openOwnGit({ cwd: project.root, env });
   if (isProblem(own)) return own;
+  // Whoever asks may hold the run itself, to write on its ledger.
   const busy = liveRuns(project).find(
-    ({ file: { given } }) => given?.worktree === undefined && given?.parallel === undefined,
+    ({ id, file: { given } }) =>
+      id !== run.id && given?.worktree === undefined && given?.parallel === undefined,
   );
   if (busy) {
     const fix = `\`ralph cancel ${busy.id}\` stops it`;

@@ -31,6 +31,8 @@ export interface ResumeRequest extends Pick<SetUpRequest, 'agent' | 'functions'>
   readonly env: Env;
   /** Resume although the settings, or the ledger, have changed since. */
   readonly acceptChanges: boolean;
+  /** Also where it is done: its pull request asks for more. */
+  readonly reopens?: boolean;
   /** What a program brings again, by the names under which the run was given it. */
   readonly brought?: readonly string[];
   /** Settings that are given now. */
@@ -42,7 +44,7 @@ export async function resumeRun(
   request: ResumeRequest,
   id: string,
 ): Promise<Reopened<SetUp> | readonly Problem[]> {
-  const { project, env, acceptChanges, brought = [] } = request;
+  const { project, env, acceptChanges, reopens = false, brought = [] } = request;
   const unfit = openState(project.root, env);
   if (unfit) return [unfit];
   const parent = parentOf(id);
@@ -59,7 +61,7 @@ export async function resumeRun(
       if (!('settings' in ready)) return ready;
       const changes = await changesSince(request, file);
       const problems = [
-        ...whyNot(id, past, ready),
+        ...whyNot(id, past, ready, reopens),
         ...(acceptChanges ? [] : [...doubts.map(what => doubt(id, what)), ...changes.map(changed)]),
       ];
       return problems.length > 0 ? problems : { ...ready, changes };
@@ -118,10 +120,10 @@ async function changesSince({ project, env }: ResumeWorld, file: ResumableFile):
   return listSettingChanges(name, file.config as Record<string, unknown>, { ...shown });
 }
 
-function whyNot(id: string, past: RunState, { settings }: SetUp): readonly Problem[] {
+function whyNot(id: string, past: RunState, { settings }: SetUp, reopens: boolean): readonly Problem[] {
   const { result } = past;
   if (!result) return [];
-  if (result.success)
+  if (result.success && !reopens)
     return [{ where: id, what: `it is ${endingOf(result.stopReason).short}`, fix: 'start a new run' }];
   const limits = limitsOf(settings);
   const spent = stillSpent(past, limits);

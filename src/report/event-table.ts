@@ -43,6 +43,7 @@ export const LEDGER_ONLY: Readonly<Record<LedgerOnly['type'], null>> = {
   judged: null,
   'scm-started': null,
   'restore-started': null,
+  'forge-started': null,
 };
 
 export function lookUp<Args extends readonly unknown[], Result>(

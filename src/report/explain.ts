@@ -6,6 +6,7 @@ import { dollars } from '../domain/turn/dollars.ts';
 import { wrap, wrapAround } from '../platform/text.ts';
 import { times } from './board-view.ts';
 import { bestWords, CLOSED, endedView, nextSteps, START_AGAIN, standingSentence } from './ending-words.ts';
+import { pullRequestWords } from './forge-words.ts';
 import { lookAt, STANDING } from './lane-words.ts';
 import { counted, duration, wholeSeconds } from './numbers.ts';
 import {
@@ -71,7 +72,7 @@ export function explain(view: RunView, now: Now): Explanation {
               ...(view.board ? landed(view) : proofsOf(view)),
             ]
           : [...causesOf(view), ...unlanded(view), ...landed(view)],
-    onTheWay: onTheWay(view),
+    onTheWay: [...pullRequestOf(view), ...onTheWay(view)],
     spent: spentOn(view),
     next: now.next?.map(phrase) ?? whatNext(view, now),
   };
@@ -192,6 +193,11 @@ function approvals({ moves }: RunView): readonly string[] {
 }
 
 const MOST = 5;
+
+function pullRequestOf({ forge }: RunView): readonly string[] {
+  const words = pullRequestWords(forge);
+  return words === undefined ? [] : [`${words}.`];
+}
 
 function onTheWay(view: RunView): readonly string[] {
   const { violations, iterations, baseline, remarks } = view;

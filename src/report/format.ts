@@ -7,6 +7,7 @@ import type { AgentEvent } from '../domain/turn/agent-event.ts';
 import { beginning, harmless, wrap } from '../platform/text.ts';
 import { boardWords, createLaneNames, type LaneNames } from './board-words.ts';
 import { type EventTable, forBoard, LEDGER_ONLY, lookUp, type Of } from './event-table.ts';
+import { forgeWords } from './forge-words.ts';
 import { type AgentAction, type Block, createAgentFormat, NOTHING, outputLines } from './format-agent.ts';
 import { compact, counted, duration } from './numbers.ts';
 import {
@@ -158,9 +159,17 @@ const BLOCKS: EventTable<[style: Style, known: Known, now: number], Block> = {
   'iteration-ended': verdictBlock,
   notice: noticeBlock,
   ...forBoard(boardBlock),
+  forge: forgeBlock,
+  'forge-round': forgeBlock,
+  'forge-noted': forgeBlock,
+  'forge-ended': forgeBlock,
   ...LEDGER_ONLY,
   'run-ended': null, // the summary says it
 };
+
+function forgeBlock(event: Parameters<typeof forgeWords>[0], style: Style): Block {
+  return block('forge', style, ...forgeWords(event));
+}
 
 function boardBlock(event: BoardEvent, style: Style, { lanes }: Known): Block {
   const line = boardWords(event, lanes);

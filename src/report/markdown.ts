@@ -9,6 +9,7 @@ import { endingOf } from '../domain/run/stop-reason.ts';
 import { dollars } from '../domain/turn/dollars.ts';
 import { changesInMarkdown } from './changes.ts';
 import { headline } from './ending-words.ts';
+import { pullRequestWords } from './forge-words.ts';
 import { compact, counted, duration } from './numbers.ts';
 import { promptPhrase } from './phrases.ts';
 import { ledgerProof } from './proofs.ts';
@@ -48,10 +49,12 @@ export function markdownOf(
       ];
   const doubts = ledgerProof(integrity).filter(({ holds }) => holds !== 'yes');
   const prompt = averagePrompt(view);
+  const pull = pullRequestWords(view.forge);
   return [
     '### Ralph',
     '',
     ...lines,
+    ...(pull === undefined ? [] : [`- ${say(pull)}`]),
     ...(prompt ? [`- Prompt: ${promptPhrase(prompt)}, on average`] : []),
     ...doubts.map(({ text }) => `- ${say(text)}`),
     ...causes(view),

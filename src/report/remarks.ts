@@ -1,5 +1,6 @@
 /** What happened beside the steps of an iteration, in a line each. */
 import type { KnownEntry } from '../domain/run/ledger-entry.ts';
+import { forgeWords } from './forge-words.ts';
 import { deniedPhrase, measuredPhrase, refusedPhrase, restoredPhrase, scmPhrase } from './phrases.ts';
 import type { Remark } from './run-view.ts';
 import { betweenWords, resumedPhrase } from './waits.ts';
@@ -11,6 +12,13 @@ export function remarkOn(entry: KnownEntry): Words | undefined {
   switch (entry.type) {
     case 'scm':
       return { level: entry.outcome === 'failed' ? 'error' : 'info', text: scmPhrase(entry) };
+    case 'forge':
+    case 'forge-round':
+    case 'forge-noted':
+    case 'forge-ended': {
+      const [mark, text] = forgeWords(entry);
+      return { level: mark === 'attention' || mark === 'warning' ? 'warning' : 'info', text };
+    }
     case 'restored':
       return { level: 'warning', text: restoredPhrase(entry) };
     case 'notice':

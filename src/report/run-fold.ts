@@ -1,6 +1,8 @@
 /** Folds a ledger into a RunView, event by event. Takes whatever a ledger may hold and never throws. */
 
 import type { CheckResult } from '../domain/checks/check.ts';
+import type { ForgeEvent } from '../domain/forge/forge-event.ts';
+import { afterForgeEvent } from '../domain/forge/forge-state.ts';
 import { afterBoardEvent } from '../domain/lanes/board.ts';
 import type { RunHead } from '../domain/run/event.ts';
 import {
@@ -127,7 +129,15 @@ const STEPS: EventTable<[state: State, at: number], void> = {
   denied: null,
   scm: null,
   notice: null,
+  forge: followForge,
+  'forge-round': followForge,
+  'forge-noted': followForge,
+  'forge-ended': followForge,
 };
+
+function followForge(event: Exclude<ForgeEvent, { readonly type: 'forge-started' }>, state: State): void {
+  state.forge = afterForgeEvent(state.forge ?? undefined, event);
+}
 
 function withoutStory({ questions }: State, story: string): RunView['questions'] {
   return questions.filter(each => each.story !== story);

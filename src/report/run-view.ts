@@ -4,6 +4,7 @@
  */
 
 import type { CheckResult } from '../domain/checks/check.ts';
+import type { ForgeState } from '../domain/forge/forge-state.ts';
 import type { Board } from '../domain/lanes/board.ts';
 import type { ForkOf, LoopCommand } from '../domain/run/event.ts';
 import type { TurnOutcome, Violation } from '../domain/run/evidence.ts';
@@ -165,6 +166,8 @@ export interface RunView {
   /** Of a run that works on several things at the same time; null: this one does not. */
   readonly board: Board | null;
   readonly lanes: LaneHistory;
+  /** What was done for its pull request; null: nothing. */
+  readonly forge: ForgeState | null;
   readonly ending: Ending | null;
 }
 
@@ -293,6 +296,7 @@ export const EMPTY_VIEW: RunView = {
   restores: [],
   board: null,
   lanes: NO_HISTORY,
+  forge: null,
   ending: null,
 };
 

@@ -5,8 +5,9 @@ import { trustSentence } from '../domain/run/ledger-trust.ts';
 import { type RunOverview, standingWords } from '../domain/run/overview.ts';
 import { answerCommand, questionWords } from '../domain/stories/questions.ts';
 import { dollars } from '../domain/turn/dollars.ts';
-import { clip, displayWidth, wrap } from '../platform/text.ts';
+import { clip, displayWidth, wrap, wrapAround } from '../platform/text.ts';
 import { CLOSED, resumePhrase } from './ending-words.ts';
+import { pullRequestWords } from './forge-words.ts';
 import { counted, timeOfDay, wholeSeconds } from './numbers.ts';
 import { phrase } from './phrases.ts';
 import { hanging, type Paint, paint, type Style } from './style.ts';
@@ -53,6 +54,7 @@ export function statusLines(
     ...ledgerLines(runs, style),
     ...questionLines(runs, style),
     ...proofLines(whole, style),
+    ...pullRequestLines(whole, style),
     ...closedLines(whole, style),
     ...resumeLines(whole, style, changed),
   ];
@@ -90,6 +92,17 @@ function proofLines(runs: readonly RunOverview[], style: Style): readonly string
   if (!latest?.proof) return [];
   return ['', ...wrap(`Proof of ${latest.id}: ${phrase(latest.proof)}`, style.width)];
 }
+
+/** Of the latest runs that have one: an address is too long for a column. */
+function pullRequestLines(runs: readonly RunOverview[], style: Style): readonly string[] {
+  const lines = runs.slice(-MOST_PULLS).flatMap(({ id, forge }) => {
+    const words = pullRequestWords(forge);
+    return words === undefined ? [] : wrapAround(`${id}: ${words}`, style.width);
+  });
+  return lines.length === 0 ? [] : ['', ...lines];
+}
+
+const MOST_PULLS = 5;
 
 /** Loops of sessions that can be resumed, each in its own way. */
 function closedLines(runs: readonly RunOverview[], style: Style): readonly string[] {

@@ -132,7 +132,7 @@ function storyWords(story: StoryOutcome, { say }: Words): string {
 }
 
 /** The last state of each check; an iteration that never got to a check does not change it. */
-function checkLines(
+export function checkLines(
   { iterations, restored }: Pick<LoopResult, 'iterations' | 'restored'>,
   noun: string,
   { code }: Words,
@@ -157,7 +157,7 @@ function checkLines(
 const MAX_TESTS = 10;
 
 /** What changed in the tests is to be looked at: a green check is worth what they are. */
-function testLines({ testsChanged = [] }: LoopResult, { say }: Words): readonly string[] {
+export function testLines({ testsChanged = [] }: LoopResult, { say }: Words): readonly string[] {
   if (testsChanged.length === 0) return [];
   const more = testsChanged.length - MAX_TESTS;
   return [
@@ -169,7 +169,7 @@ function testLines({ testsChanged = [] }: LoopResult, { say }: Words): readonly 
 
 const MAX_SURVIVORS = 7;
 
-function mutationLines({ mutation }: LoopResult, { say, code }: Words): readonly string[] {
+export function mutationLines({ mutation }: LoopResult, { say, code }: Words): readonly string[] {
   if (!mutation) return [];
   const { survivors } = mutation;
   const shown = survivors
@@ -212,7 +212,7 @@ function bestLines(
   ];
 }
 
-function costWords({ totalCost, iterations, unreportedCalls }: LoopResult): string {
+export function costWords({ totalCost, iterations, unreportedCalls }: LoopResult): string {
   const known = iterations.reduce((sum, iteration) => sum + (iteration.cost ?? 0), 0);
   if (totalCost === null) return known > 0 ? `unknown, at least ${dollars(known)}` : 'unknown'; // by 0.1
   const sources = new Set(iterations.map(iteration => iteration.costSource));

@@ -69,6 +69,10 @@ const LINES: EventTable<[known: Known, clock: () => number], readonly string[]> 
   'hint-delivered': null,
   'question-asked': null,
   'question-answered': null,
+  forge: null,
+  'forge-round': null,
+  'forge-noted': null,
+  'forge-ended': null,
 };
 
 const LONGEST = 2_000;

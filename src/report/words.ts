@@ -16,12 +16,15 @@ export const TERMINAL_WORDS: Words = { say: phrase, code: text => `\`${phrase(te
 export const MARKDOWN_WORDS: Words = {
   say(text) {
     const line = phrase(text);
-    return line === '' || PLAIN.test(line) ? line : codeSpan(line);
+    return line === '' || (PLAIN.test(line) && !ISSUE.test(line)) ? line : codeSpan(line);
   },
   code: text => codeSpan(phrase(text)),
 };
 
 const PLAIN = /^[A-Za-z0-9]+(?:(?: · |: |; |, |[ -])[A-Za-z0-9]+)*$/;
+
+/** GitHub makes a link of it, and closes it after a word such as `closes`. */
+const ISSUE = /\bGH-\d/i;
 
 /** With a fence that nothing inside can close. */
 function codeSpan(line: string): string {

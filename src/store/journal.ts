@@ -60,6 +60,11 @@ export const DURABLE: ReadonlySet<RunEvent['type']> = new Set([
   'restored',
   'iteration-ended',
   'run-ended',
+  'forge-started',
+  'forge',
+  'forge-round',
+  'forge-noted',
+  'forge-ended',
 ]);
 
 export interface JournalOptions {

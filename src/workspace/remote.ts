@@ -5,7 +5,8 @@
 import { type RemoteProblem, remoteProblem } from '../domain/run/remote-answer.ts';
 import { isProblem } from '../domain/text/problem.ts';
 import { TOO_LONG } from '../platform/capture.ts';
-import { complaint, type Env, type Git, git as gitAt } from '../platform/git.ts';
+import { tryTo } from '../platform/files.ts';
+import { complaint, type Env, type Git, git as gitAt, withConfig } from '../platform/git.ts';
 import type { OwnGit } from './own-git.ts';
 import { networkEnv, recordSettings } from './scm-network.ts';
 
@@ -14,6 +15,8 @@ export interface Remote {
   put(commit: string, ref: string): Promise<RemoteProblem | undefined>;
   /** Moves it from one commit to another; `from` undefined: nothing is there yet. 'moved': somebody else was there. */
   swap(ref: string, from: string | undefined, to: string): Promise<'done' | 'moved' | RemoteProblem>;
+  /** Moves it forward, or makes it; what is there and not in the commit is never pushed away. 'moved': there is such a thing. */
+  advance(ref: string, to: string): Promise<'done' | 'moved' | RemoteProblem>;
   /** Where it stands; undefined: it is not there. */
   tip(ref: string): Promise<string | undefined | RemoteProblem>;
   /** Brings what these names hold, with all that it is built on, under the same names. */
@@ -29,10 +32,23 @@ export function reachingGit(cwd: string, env: Env): Git {
 const FIRST_PATIENCE = 60_000;
 const LONGEST_PATIENCE = 600_000;
 
+/** Who may write to the repositories of a host. */
+export interface Access {
+  readonly host: string;
+  readonly token: string;
+}
+
 /** `abort`: whatever is under way is ended. */
-export async function openRemote(own: OwnGit, env: Env, url: string, abort: AbortSignal): Promise<Remote> {
+export async function openRemote(
+  own: OwnGit,
+  env: Env,
+  url: string,
+  abort: AbortSignal,
+  access?: Access,
+): Promise<Remote> {
   await recordSettings(own, env);
-  const git = patient(own.objects.at(own.top).with(networkEnv(own, env)), abort);
+  const network = { ...networkEnv(own, env), ...(access && accessEnv(networkEnv(own, env), url, access)) };
+  const git = patient(own.objects.at(own.top).with(network), abort);
   let last: Promise<unknown> = Promise.resolve();
   return {
     async put(commit, ref) {
@@ -49,6 +65,11 @@ export async function openRemote(own: OwnGit, env: Env, url: string, abort: Abor
       if (now === to) return 'done';
       return !isProblem(now) && now !== from ? 'moved' : problem;
     },
+    async advance(ref, to) {
+      const problem = await push(git, url, [`${to}:${ref}`]);
+      if (!problem || (await tip(git, url, ref)) === to) return 'done';
+      return problem.answer === 'rebuild' ? 'moved' : problem;
+    },
     tip: ref => tip(git, url, ref),
     bring(refs) {
       // One at a time: git locks what it knows of the history that is missing, and does not wait.
@@ -57,6 +78,18 @@ export async function openRemote(own: OwnGit, env: Env, url: string, abort: Abor
       return brought;
     },
   };
+}
+
+/**
+ * The token is only in the environment of git, and git gives it to this host alone. No other helper is asked: one that keeps passwords
+ * would keep it.
+ */
+function accessEnv(env: Env, url: string, { host, token }: Access): Env {
+  const isThere = tryTo(() => new URL(url))?.protocol === 'https:' && new URL(url).host === host;
+  if (!isThere) return {};
+  const helper = `!f() { test "$1" = get && printf 'username=x-access-token\\npassword=%s\\n' "$RALPH_FORGE_TOKEN"; }; f`;
+  const config = { 'credential.helper': '', [`credential.https://${host}.helper`]: helper };
+  return { ...withConfig(env, config), RALPH_FORGE_TOKEN: token };
 }
 
 /** What a remote that does not do what it is asked says, and what is done then. */

@@ -10,6 +10,7 @@ import { type PromptSource, readInput, specSource, text } from '../../turns/prom
 import { type Call, type CliCommand, fromRoot, orThrow } from '../command.ts';
 import { DRY_RUN, declareSettings, setUp, showPlan } from '../set-up.ts';
 import { startLoop } from '../start.ts';
+import { PR_FLAG, withPullRequest } from './pr.ts';
 
 export const loop: CliCommand = {
   declare(command) {
@@ -27,7 +28,7 @@ export const loop: CliCommand = {
       )
       .option('--junit <file>', 'write the checks of the last iteration as JUnit XML');
     declareSettings(command, 'loop');
-    command.option(...DRY_RUN);
+    command.option(...PR_FLAG).option(...DRY_RUN);
   },
   help: `
 Examples:
@@ -37,7 +38,8 @@ Examples:
   ralph loop --tasks tasks.md --parallel 4 --check "npm test"
   ralph loop "Make the parser faster" --check "npm test" --best-of 3 --agents claude,codex
 `,
-  async run(call) {
+  async run(asked) {
+    const { call, proven } = withPullRequest(asked);
     const given = taskOf(call);
     const ready = setUp(
       'loop',
@@ -64,7 +66,7 @@ Examples:
       },
       ready.settings,
     );
-    return startLoop(job, call, ready);
+    return startLoop(job, call, ready, { proven });
   },
 };
 

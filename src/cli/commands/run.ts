@@ -8,6 +8,7 @@ import { type PromptSource, promptSource, text } from '../../turns/prompt-source
 import { type CliCommand, fromRoot, orThrow } from '../command.ts';
 import { DRY_RUN, declareSettings, setUp, showPlan } from '../set-up.ts';
 import { startLoop } from '../start.ts';
+import { PR_FLAG, withPullRequest } from './pr.ts';
 
 export const run: CliCommand = {
   declare(command) {
@@ -18,7 +19,7 @@ export const run: CliCommand = {
         'a file with the prompt, read anew for every iteration; - is stdin',
       );
     declareSettings(command, 'run');
-    command.option(...DRY_RUN);
+    command.option(...PR_FLAG).option(...DRY_RUN);
   },
   help: `
 Examples:
@@ -29,7 +30,8 @@ Examples:
 
 Checks and source control are set in .ralph/settings.json: ralph init
 `,
-  async run(call) {
+  async run(asked) {
+    const { call, proven } = withPullRequest(asked);
     const given = promptSource(call.options, call.cwd);
     const ready = setUp('run', call, () => (isProblem(given) ? [given] : []));
     const source = orThrow(given);
@@ -49,7 +51,7 @@ Checks and source control are set in .ralph/settings.json: ralph init
     const read = promptFile === undefined ? source.read() : undefined;
     const prompt = typeof read === 'string' ? read : undefined;
     const job = promptJob({ source, prompt, promptFile });
-    return startLoop(job, call, ready, { notices: promptNotices(ready.settings, source) });
+    return startLoop(job, call, ready, { notices: promptNotices(ready.settings, source), proven });
   },
 };
 

@@ -79,6 +79,11 @@ const KINDS: Readonly<Record<Exclude<RunEvent['type'], 'agent'>, EventKind>> = {
   'lane-kept': 'verdicts',
   'account-limited': 'waits',
   integrated: 'scm',
+  'forge-started': 'scm',
+  forge: 'scm',
+  'forge-round': 'scm',
+  'forge-noted': 'scm',
+  'forge-ended': 'scm',
 };
 
 function kindOf(event: RunEvent): EventKind {

@@ -1,6 +1,7 @@
 /** Everything that happens in a run, in one table: a row is the type of an event, and what its line in a ledger must look like. */
 
 import type { Contained } from '../checks/proof.ts';
+import { FORGE_EVENTS } from '../forge/forge-event.ts';
 import { BOARD_EVENTS } from '../lanes/board-event.ts';
 import { agentEvent } from '../turn/agent-event.ts';
 import {
@@ -340,6 +341,7 @@ const EVENTS = {
     story: maybe(text),
   }),
   ...BOARD_EVENTS,
+  ...FORGE_EVENTS,
   /** Something the user should know that is no ending: a warning, what was killed, what was left alone. */
   notice: record({ level: word<'info' | 'warning' | 'debug'>(), text }),
   'run-ended': record({ result }),
@@ -353,7 +355,16 @@ export type RunEvent = RowOf<typeof EVENTS, 'type'>;
 /** What is written down only so that a run can be resumed or judged again: no news for readers. */
 export type LedgerOnly = Extract<
   RunEvent,
-  { readonly type: 'prepared' | 'turn-ended' | 'tampered' | 'judged' | 'scm-started' | 'restore-started' }
+  {
+    readonly type:
+      | 'prepared'
+      | 'turn-ended'
+      | 'tampered'
+      | 'judged'
+      | 'scm-started'
+      | 'restore-started'
+      | 'forge-started';
+  }
 >;
 
 /** An event as it is on the ledger: when it happened, in which run, and in which iteration of it (0: before the first). */

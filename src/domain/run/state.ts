@@ -6,6 +6,8 @@
 
 import type { CheckResult } from '../checks/check.ts';
 import type { Measured } from '../checks/mutation.ts';
+import type { ForgeEvent } from '../forge/forge-event.ts';
+import { afterForgeEvent, type ForgeState } from '../forge/forge-state.ts';
 import { afterBoardEvent, type Board, type Integrated } from '../lanes/board.ts';
 import { type Conflict, pathsOf, withConflicts } from '../lanes/conflict.ts';
 import { type AskedQuestion, afterAnswer, afterQuestion } from '../stories/questions.ts';
@@ -160,6 +162,8 @@ export interface RunState {
   readonly keeps?: readonly string[];
   /** The agent has heard what its checks would not notice: it is told once. */
   readonly survivorsTold?: true;
+  /** What was done for its pull request; absent: nothing. */
+  readonly forge?: ForgeState;
   readonly resumptions: number;
 }
 
@@ -193,6 +197,8 @@ export const NOTHING_YET: RunState = {
 };
 
 export function fold(before: RunState, event: Timed): RunState {
+  // The run itself has ended, or has not begun again: its time stands still.
+  if (isForgeEvent(event)) return { ...before, forge: afterForgeEvent(before.forge, event) };
   const board = afterBoardEvent(before.board, event);
   const { waiting, ...rest } = before;
   const state = {
@@ -250,6 +256,10 @@ export function fold(before: RunState, event: Timed): RunState {
     default:
       return state.open ? withOpen(state, changesOf(state.open, event)) : state;
   }
+}
+
+function isForgeEvent(event: Timed): event is Timed & ForgeEvent {
+  return typeof event.type === 'string' && /^forge(-|$)/.test(event.type);
 }
 
 /** What is merged anew is to be decided anew. */

@@ -8,6 +8,9 @@ export interface FileDiff {
   readonly removed: number;
 }
 
+/** How much changed in a file. */
+export type FileSum = Pick<FileDiff, 'name' | 'added' | 'removed'>;
+
 export function filesOf(diff: string): readonly FileDiff[] {
   return diff
     .split(/^(?=diff --git )/m)
@@ -26,8 +29,8 @@ export function filesOf(diff: string): readonly FileDiff[] {
 }
 
 /** `3 files changed, 12 insertions, 4 deletions`. */
-export function diffSum(files: readonly FileDiff[]): string {
-  const sum = (of: (file: FileDiff) => number) => files.reduce((all, file) => all + of(file), 0);
+export function diffSum(files: readonly FileSum[]): string {
+  const sum = (of: (file: FileSum) => number) => files.reduce((all, file) => all + of(file), 0);
   const say = (count: number, noun: string) => `${count} ${noun}${count === 1 ? '' : 's'}`;
   return [
     `${say(files.length, 'file')} changed`,

@@ -13,6 +13,7 @@ import { DONE_RULES } from '../../../turns/goal.ts';
 import { type CliCommand, Problems } from '../../command.ts';
 import { DRY_RUN, declareSettings, setUp, showPlan } from '../../set-up.ts';
 import { startLoop } from '../../start.ts';
+import { PR_FLAG, withPullRequest } from '../pr.ts';
 import { declarePlace, placeOf } from './place.ts';
 
 export const run: CliCommand = {
@@ -28,6 +29,7 @@ export const run: CliCommand = {
         '--trust-tasks',
         'take tasks.json as it is, with what it calls approved and what a killed run has left',
       )
+      .option(...PR_FLAG)
       .option(...DRY_RUN);
   },
   help: `
@@ -42,7 +44,8 @@ Examples:
   ralph prd run --dry-run
 `,
   async run(given) {
-    const { call, paths: place } = placeOf(given);
+    const { call: asked, proven } = withPullRequest(given);
+    const { call, paths: place } = placeOf(asked);
     const { options, cwd: root, env } = call;
     const isDry = options.dryRun === true;
     const opened = await openStories({
@@ -53,7 +56,7 @@ Examples:
     if (!('job' in opened)) throw new Problems(opened);
     const { ready, list, paths, job, release } = opened;
     try {
-      if (!isDry) return await startLoop(job, call, ready);
+      if (!isDry) return await startLoop(job, call, ready, { proven });
       showPlan(call, ready, firstPrompt(ready.settings, list, paths));
       return 0;
     } finally {

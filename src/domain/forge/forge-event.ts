@@ -1,0 +1,43 @@
+/** The events of a pull request: what Ralph does at the forge, on the ledger before and after it. */
+
+import { texts } from '../run/event-parts.ts';
+import { maybe, number, type RowOf, record, text, word } from '../run/shape.ts';
+
+/** Something that is done at the forge, or in its repository. */
+export type ForgeAct = 'push' | 'proof' | 'open' | 'update' | 'comment' | 'reply' | 'ready' | 'merge';
+
+/** Why a run is worked on again. */
+export type RoundReason = 'checks' | 'review' | 'conflict' | 'foreign';
+
+/** How following a pull request ends. */
+export type ForgeEnding = 'pull_request_ready' | 'merged' | 'pull_request_closed' | 'needs_you';
+
+export const FORGE_EVENTS = {
+  /** Written before the act, so that a kill in the middle does not hide it. `what`: the branch, the ref, the commit. */
+  'forge-started': record({ act: word<ForgeAct>(), what: text }),
+  forge: record({
+    act: word<ForgeAct>(),
+    outcome: word<'done' | 'nothing-to-do' | 'failed'>(),
+    detail: text,
+    /** Of the pull request. */
+    number: maybe(number),
+    address: maybe(text),
+    /** What was pushed, or merged. */
+    commit: maybe(text),
+  }),
+  /** The run is worked on again. */
+  'forge-round': record({
+    why: word<RoundReason>(),
+    /** The checks that are red, or who asks. */
+    names: texts,
+    /** The words that it answers, by their names at the forge. */
+    words: texts,
+    /** The head of the pull request that it is about. */
+    commit: text,
+  }),
+  /** Known, and nothing of ours: said once. */
+  'forge-noted': record({ what: text, names: texts }),
+  'forge-ended': record({ reason: word<ForgeEnding>(), detail: text }),
+};
+
+export type ForgeEvent = RowOf<typeof FORGE_EVENTS, 'type'>;

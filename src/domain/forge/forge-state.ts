@@ -1,0 +1,86 @@
+/** What a run has done at the forge so far, folded from its ledger. What the forge itself knows is asked of the forge. */
+import type { ForgeEnding, ForgeEvent } from './forge-event.ts';
+
+export interface ForgeState {
+  readonly number?: number;
+  readonly address?: string;
+  /** The commits that Ralph has put on the branch, the latest last. */
+  readonly pushed: readonly string[];
+  /** Rounds for each check that was red, by its name. */
+  readonly checkRounds: Readonly<Record<string, number>>;
+  readonly reviewRounds: number;
+  readonly conflictRounds: number;
+  /** Words at the forge that a round was made for. */
+  readonly heard: readonly string[];
+  /** What was said once: each with its names. */
+  readonly noted: readonly string[];
+  readonly ended?: { readonly reason: ForgeEnding; readonly detail: string };
+}
+
+export const NOTHING_DONE: ForgeState = {
+  pushed: [],
+  checkRounds: {},
+  reviewRounds: 0,
+  conflictRounds: 0,
+  heard: [],
+  noted: [],
+};
+
+export function afterForgeEvent(before: ForgeState | undefined, event: ForgeEvent): ForgeState {
+  const { ended: _, ...state } = before ?? NOTHING_DONE;
+  switch (event.type) {
+    case 'forge':
+      return afterAct(state, event);
+    case 'forge-round':
+      return afterRound(state, event);
+    case 'forge-noted':
+      return { ...state, noted: [...state.noted, noteName(event.what, event.names)] };
+    case 'forge-ended':
+      return { ...state, ended: { reason: event.reason, detail: event.detail } };
+    case 'forge-started':
+      return state;
+    default:
+      return event satisfies never;
+  }
+}
+
+/** By which it is known that it was said. */
+export function noteName(what: string, names: readonly string[]): string {
+  return `${what}: ${[...names].sort().join(', ')}`;
+}
+
+type Of<Type extends ForgeEvent['type']> = Extract<ForgeEvent, { readonly type: Type }>;
+
+function afterAct(state: ForgeState, { act, outcome, number, address, commit }: Of<'forge'>): ForgeState {
+  if (outcome === 'failed') return state;
+  const isPush = act === 'push' && commit !== undefined;
+  return {
+    ...(isPush ? { ...state, pushed: withLast(state.pushed, commit) } : state),
+    ...(number !== undefined && { number }),
+    ...(address !== undefined && { address }),
+  };
+}
+
+/** A bound for a ledger that somebody else wrote. */
+const MOST_KEPT = 2_000;
+
+function withLast(all: readonly string[], last: string): readonly string[] {
+  return [...all.filter(each => each !== last), last].slice(-MOST_KEPT);
+}
+
+function afterRound(state: ForgeState, { why, names, words }: Of<'forge-round'>): ForgeState {
+  const heard = [...new Set([...state.heard, ...words])].slice(-MOST_KEPT);
+  const next = { ...state, heard };
+  switch (why) {
+    case 'checks': {
+      const more = names.map(name => [name, (state.checkRounds[name] ?? 0) + 1] as const);
+      return { ...next, checkRounds: { ...state.checkRounds, ...Object.fromEntries(more) } };
+    }
+    case 'review':
+      return { ...next, reviewRounds: state.reviewRounds + 1 };
+    case 'conflict':
+      return { ...next, conflictRounds: state.conflictRounds + 1 };
+    default:
+      return next;
+  }
+}

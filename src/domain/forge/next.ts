@@ -1,0 +1,159 @@
+/** What is done next for a pull request: one pure function from what Ralph has done and what the forge says to one action. */
+import { listSome } from '../text/feedback.ts';
+import type { ForgeEnding } from './forge-event.ts';
+import { type ForgeState, noteName } from './forge-state.ts';
+
+export interface ForgeCheck {
+  readonly name: string;
+  readonly state: 'running' | 'green' | 'red';
+  /** The same check is red on the base as well. */
+  readonly redOnBase?: boolean;
+}
+
+/** Words of somebody with write permission that no round was made for yet. */
+export interface ForgeRequest {
+  readonly id: string;
+  readonly author: string;
+}
+
+/** Where the branch stands at the forge, seen from what Ralph has pushed. `late`: what Ralph pushed is not there yet. */
+export type BranchStand = 'ours' | 'ahead' | 'rewritten' | 'late';
+
+export interface ForgeFacts {
+  readonly state: 'open' | 'closed' | 'merged';
+  readonly isDraft: boolean;
+  readonly branch: BranchStand;
+  /** null: the forge is still finding out. */
+  readonly isMergeable: boolean | null;
+  readonly checks: readonly ForgeCheck[];
+  /** The head has just arrived: its checks may not have been announced yet. */
+  readonly isFresh: boolean;
+  readonly requests: readonly ForgeRequest[];
+  /** Somebody with write permission approves, and nobody asks for changes. */
+  readonly isApproved: boolean;
+}
+
+export interface ForgeTerms {
+  readonly ciRounds: number;
+  readonly reviewRounds: number;
+  /** Take it out of draft when it is ready. */
+  readonly ready: boolean;
+  readonly merge: boolean;
+}
+
+export type ForgeAction =
+  | { readonly kind: 'wait'; readonly why: string }
+  /** Red on the base as well: said once. */
+  | { readonly kind: 'note'; readonly what: string; readonly names: readonly string[] }
+  | { readonly kind: 'fix-checks'; readonly names: readonly string[] }
+  | { readonly kind: 'answer'; readonly requests: readonly ForgeRequest[] }
+  | { readonly kind: 'merge-base' }
+  /** Somebody else has pushed on top of our work. */
+  | { readonly kind: 'take-in' }
+  | { readonly kind: 'mark-ready' }
+  | { readonly kind: 'merge' }
+  | { readonly kind: 'end'; readonly reason: ForgeEnding; readonly detail: string };
+
+export const NOT_OURS = 'red on the base as well';
+
+export function nextForge(state: ForgeState, facts: ForgeFacts, terms: ForgeTerms): ForgeAction {
+  return (
+    overAtForge(facts) ??
+    branchStep(facts) ??
+    unfinished(facts) ??
+    conflictStep(state, facts, terms) ??
+    redStep(state, facts, terms) ??
+    requestStep(state, facts, terms) ??
+    greenStep(facts, terms)
+  );
+}
+
+function end(reason: ForgeEnding, detail = ''): ForgeAction {
+  return { kind: 'end', reason, detail };
+}
+
+function wait(why: string): ForgeAction {
+  return { kind: 'wait', why };
+}
+
+function overAtForge({ state }: ForgeFacts): ForgeAction | undefined {
+  if (state === 'merged') return end('merged');
+  return state === 'closed' ? end('pull_request_closed') : undefined;
+}
+
+function branchStep({ branch }: ForgeFacts): ForgeAction | undefined {
+  switch (branch) {
+    case 'rewritten':
+      return end('needs_you', 'Somebody has rewritten the history of the branch.');
+    case 'ahead':
+      return { kind: 'take-in' };
+    case 'late':
+      return wait('the forge has not seen the last push yet');
+    case 'ours':
+      return undefined;
+    default:
+      return branch satisfies never;
+  }
+}
+
+/** Nothing is judged while a check runs. */
+function unfinished({ checks, isFresh, isMergeable }: ForgeFacts): ForgeAction | undefined {
+  const running = checks.filter(({ state }) => state === 'running').map(({ name }) => name);
+  if (running.length > 0) return wait(`checks are running: ${listSome(running)}`);
+  if (isFresh) return wait('its checks may not have begun yet');
+  return isMergeable === null ? wait('the forge is finding out whether it can be merged') : undefined;
+}
+
+function conflictStep(
+  { conflictRounds }: ForgeState,
+  { isMergeable }: ForgeFacts,
+  { ciRounds }: ForgeTerms,
+): ForgeAction | undefined {
+  if (isMergeable !== false) return undefined;
+  if (conflictRounds < ciRounds) return { kind: 'merge-base' };
+  return end('needs_you', `It still conflicts with its base after ${rounds(conflictRounds)}.`);
+}
+
+function redStep(
+  { checkRounds, noted }: ForgeState,
+  { checks }: ForgeFacts,
+  { ciRounds }: ForgeTerms,
+): ForgeAction | undefined {
+  const red = checks.filter(({ state }) => state === 'red');
+  const ours = red.filter(({ redOnBase }) => !redOnBase).map(({ name }) => name);
+  const spent = ours.filter(name => (checkRounds[name] ?? 0) >= ciRounds);
+  if (spent.length > 0) return end('needs_you', `Red after ${rounds(ciRounds)}: ${listSome(spent)}.`);
+  if (ours.length > 0) return { kind: 'fix-checks', names: [...new Set(ours)] };
+  const others = notOurs(checks);
+  if (others.length === 0 || noted.includes(noteName(NOT_OURS, others))) return undefined;
+  return { kind: 'note', what: NOT_OURS, names: others };
+}
+
+function notOurs(checks: readonly ForgeCheck[]): readonly string[] {
+  const red = checks.filter(({ state, redOnBase }) => state === 'red' && redOnBase);
+  return [...new Set(red.map(({ name }) => name))];
+}
+
+function requestStep(
+  state: ForgeState,
+  { requests }: ForgeFacts,
+  { reviewRounds }: ForgeTerms,
+): ForgeAction | undefined {
+  if (requests.length === 0) return undefined;
+  if (state.reviewRounds < reviewRounds) return { kind: 'answer', requests };
+  const who = listSome([...new Set(requests.map(({ author }) => author))]);
+  return end('needs_you', `${who} asks for more after ${rounds(reviewRounds)} of review.`);
+}
+
+function greenStep({ checks, isDraft, isApproved }: ForgeFacts, terms: ForgeTerms): ForgeAction {
+  const others = notOurs(checks);
+  const detail = others.length > 0 ? `Red on the base as well: ${listSome(others)}.` : '';
+  if (isDraft && (terms.ready || terms.merge)) return { kind: 'mark-ready' };
+  if (!terms.merge) return end('pull_request_ready', detail);
+  if (detail !== '') return end('needs_you', `Not merged. ${detail}`);
+  return isApproved ? { kind: 'merge' } : wait('nobody has approved it yet');
+}
+
+function rounds(count: number): string {
+  return `${count} round${count === 1 ? '' : 's'}`;
+}

@@ -1,0 +1,129 @@
+/** What the forge and its repository say of a pull request now. */
+import type { ForgeState } from '../domain/forge/forge-state.ts';
+import type { BranchStand, ForgeFacts } from '../domain/forge/next.ts';
+import { isProblem, type Problem } from '../domain/text/problem.ts';
+import { createIntegration } from '../workspace/integration.ts';
+import type { OwnGit } from '../workspace/own-git.ts';
+import type { Remote } from '../workspace/remote.ts';
+import type { CheckRun, Forge, Pull, Word } from './forge.ts';
+import type { ForgeProblem } from './http.ts';
+
+export interface Look {
+  readonly forge: Forge;
+  readonly remote: Remote;
+  readonly own: OwnGit;
+  readonly runId: string;
+  readonly branch: string;
+  readonly number: number;
+  /** Bots whose words count. */
+  readonly listenTo: readonly string[];
+  state(): ForgeState;
+  /** Whether this head was looked at before. */
+  isKnown(head: string): boolean;
+}
+
+export interface Seen {
+  readonly pull: Pull;
+  readonly facts: ForgeFacts;
+  readonly checks: readonly CheckRun[];
+  readonly words: readonly Word[];
+  /** Of those, what no round was made for. */
+  readonly requests: readonly Word[];
+  /** Words of people and bots that are not listened to. */
+  readonly unheard: number;
+  /** The name that Ralph has at the forge. */
+  readonly me: string;
+  readonly tip: string | undefined;
+}
+
+export async function lookAtPull(look: Look): Promise<Seen | Problem> {
+  const { forge, number } = look;
+  const pull = await forge.pull(number);
+  if (isProblem(pull)) return pull;
+  const tip = await look.remote.tip(`refs/heads/${look.branch}`);
+  if (isProblem(tip)) return tip;
+  const branch = pull.state === 'open' ? await standOf(look, pull, tip) : 'ours';
+  if (isProblem(branch)) return branch;
+  const checks = await forge.checks(pull.head);
+  if (isProblem(checks)) return checks;
+  const redOnBase = await redNames(forge, pull, checks);
+  if (isProblem(redOnBase)) return redOnBase;
+  const words = await forge.words(number);
+  if (isProblem(words)) return words;
+  const me = (await forge.me()) ?? pull.author;
+  if (isProblem(me)) return me;
+  const heard = await sortWords(look, words, me);
+  if (isProblem(heard)) return heard;
+  const facts: ForgeFacts = {
+    ...{ state: pull.state, isDraft: pull.isDraft, branch, isMergeable: pull.isMergeable },
+    checks: checks.map(({ name, state }) => ({ name, state, redOnBase: redOnBase.has(name) })),
+    isFresh: checks.length === 0 && !look.isKnown(pull.head),
+    requests: heard.requests.map(({ id, author }) => ({ id, author })),
+    isApproved: heard.isApproved,
+  };
+  return { pull, facts, checks, words, ...heard, me, tip };
+}
+
+async function standOf(
+  { own, remote, runId, branch, state }: Look,
+  { head }: Pull,
+  tip: string | undefined,
+): Promise<BranchStand | Problem> {
+  const last = state().pushed.at(-1);
+  if (tip === undefined || last === undefined) return 'rewritten';
+  if (tip === last) return head === tip ? 'ours' : 'late';
+  const missing = await remote.bring([`refs/heads/${branch}`]);
+  if (missing) return missing;
+  return (await createIntegration(own, runId).isAncestor(last, tip)) ? 'ahead' : 'rewritten';
+}
+
+/** Those of the base, where a check is red at all. */
+async function redNames(
+  forge: Forge,
+  { baseCommit }: Pull,
+  checks: readonly CheckRun[],
+): Promise<ReadonlySet<string> | ForgeProblem> {
+  if (baseCommit === '' || checks.every(({ state }) => state !== 'red')) return new Set();
+  const there = await forge.checks(baseCommit);
+  if (isProblem(there)) return there;
+  return new Set(there.filter(({ state }) => state === 'red').map(({ name }) => name));
+}
+
+/** Ralph's own words have its mark and its name. */
+export function isOwn({ text, author }: Word, me: string): boolean {
+  return author === me && text.includes('<!-- ralph: ');
+}
+
+async function sortWords(
+  { forge, listenTo, state }: Look,
+  words: readonly Word[],
+  me: string,
+): Promise<(Pick<Seen, 'requests' | 'unheard'> & { readonly isApproved: boolean }) | ForgeProblem> {
+  const { heard } = state();
+  const requests: Word[] = [];
+  const verdicts = new Map<string, Word['verdict']>();
+  let unheard = 0;
+  for (const word of words) {
+    if (isOwn(word, me)) continue;
+    const counts = word.isBot ? isListenedTo(word, listenTo) : await forge.canWrite(word.author);
+    if (isProblem(counts)) return counts;
+    if (!counts) unheard++;
+    else {
+      if (word.verdict !== undefined && word.verdict !== 'other') verdicts.set(word.author, word.verdict);
+      if (asksFor(word) && !heard.includes(word.id)) requests.push(word);
+    }
+  }
+  const all = [...verdicts.values()];
+  return { requests, unheard, isApproved: all.includes('approved') && !all.includes('changes_requested') };
+}
+
+function isListenedTo({ author }: Word, names: readonly string[]): boolean {
+  const bare = author.replace(/\[bot\]$/, '');
+  return names.some(name => name === author || name === bare);
+}
+
+/** An approval asks for nothing, whatever it says; a review without words is there for its threads. */
+function asksFor({ verdict, text }: Word): boolean {
+  if (verdict === 'approved') return false;
+  return verdict === 'changes_requested' || text.trim() !== '';
+}

@@ -1,0 +1,255 @@
+/** `ralph pr --follow`: looks at a pull request again and again, and does what `nextForge` says, until it is ready, merged, closed, or needs somebody. */
+import type { ForgeEnding } from '../domain/forge/forge-event.ts';
+import { type ForgeAction, type ForgeTerms, nextForge } from '../domain/forge/next.ts';
+import { isProblem, type Problem } from '../domain/text/problem.ts';
+import { pause } from '../engine/wait.ts';
+import { type EndedRun, readEnded } from '../opening/leavings.ts';
+import { withoutToken } from './address.ts';
+import { lookAtPull, type Seen } from './facts.ts';
+import type { MergeMethod } from './forge.ts';
+import type { ForgeProblem } from './http.ts';
+import type { ForgeLedger } from './ledger.ts';
+import {
+  type Access,
+  openAccess,
+  openLedger,
+  type Published,
+  type PullRequestRequest,
+  publish,
+} from './pull-request.ts';
+import { hasRound, prepareChecks, prepareConflict, prepareReview, takeIn } from './rounds.ts';
+import { replyToThreads, writeStatus } from './status-comment.ts';
+import { type ProvenWork, whyNotProven } from './work.ts';
+
+export interface FollowRequest extends PullRequestRequest {
+  readonly terms: ForgeTerms & { readonly method: MergeMethod };
+  readonly listenTo: readonly string[];
+  /** Milliseconds between two looks. */
+  readonly poll: number;
+  /** Works on the run again until it ends; returns how. */
+  again(): Promise<'proven' | 'stopped' | 'interrupted'>;
+}
+
+export type FollowResult = { readonly runId: string } & (
+  | (Partial<Published> & { readonly outcome: ForgeEnding; readonly detail: string })
+  | { readonly outcome: 'interrupted' }
+);
+
+export async function followPullRequest(request: FollowRequest): Promise<FollowResult | Problem> {
+  const { id: runId, abort } = request;
+  const looked = new Map<string, number>();
+  let access: Access | undefined;
+  for (;;) {
+    if (abort.aborted) return { runId, outcome: 'interrupted' };
+    const run = await provenAgain(request);
+    if ('outcome' in run || isProblem(run)) return run;
+    const opened: Access | Problem = access ?? (await openAccess(request, run));
+    if (isProblem(opened)) return orInterrupted(request, opened);
+    access = opened;
+    const ledger = await openLedger(request, access);
+    if (isProblem(ledger)) return ledger;
+    try {
+      const ended = await oneStretch({ request, access, run, ledger, looked });
+      if (ended !== 'again') return ended;
+    } finally {
+      ledger.close();
+    }
+  }
+}
+
+/** A round that was prepared, or cut off, is finished first. */
+async function provenAgain(request: FollowRequest): Promise<EndedRun | FollowResult | Problem> {
+  const { project, env, id } = request;
+  for (;;) {
+    const run = readEnded({ project, env: withoutToken(env), id });
+    if (isProblem(run)) return run;
+    const { result, forge } = run.past;
+    const isOpen = hasRound(run.paths) || (forge !== undefined && !result);
+    if (!isOpen) return whyNotProven(id, result) ?? run;
+    const how = await request.again();
+    if (how === 'interrupted') return { runId: id, outcome: 'interrupted' };
+    if (how === 'stopped') return needsYou(request);
+  }
+}
+
+/** The run itself could not do it. */
+async function needsYou(request: FollowRequest): Promise<FollowResult | Problem> {
+  const { project, env, id: runId } = request;
+  const run = readEnded({ project, env: withoutToken(env), id: runId });
+  if (isProblem(run)) return run;
+  const reason = run.past.result?.stopReason ?? 'cut off';
+  const detail = `The run stopped before its work was proven: ${reason}.`;
+  const ledger = await openLedger(request, { secrets: env } as Access);
+  if (isProblem(ledger)) return ledger;
+  try {
+    ledger.note({ type: 'forge-ended', reason: 'needs_you', detail });
+    const { number, address } = ledger.state();
+    return { runId, outcome: 'needs_you', detail, ...(number && { number }), ...(address && { address }) };
+  } finally {
+    ledger.close();
+  }
+}
+
+export interface Stretch {
+  readonly request: FollowRequest;
+  readonly access: Access;
+  readonly run: EndedRun;
+  readonly ledger: ForgeLedger;
+  /** How often each head was looked at. */
+  readonly looked: Map<string, number>;
+}
+
+/** From a push to the next round, or to the end. */
+async function oneStretch(stretch: Stretch): Promise<FollowResult | Problem | 'again'> {
+  const { request, access, run, ledger } = stretch;
+  const done = await publish(request, access, run, ledger);
+  if (isProblem(done)) return orInterrupted(request, done);
+  if ('red' in done) {
+    const names = done.red.filter(({ passed }) => !passed).map(({ command }) => command);
+    return end(
+      stretch,
+      undefined,
+      'needs_you',
+      `These checks fail on what would be pushed: ${names.join(', ')}`,
+    );
+  }
+  const { number } = 'published' in done ? done.published : ledger.state();
+  if (number === undefined) {
+    const what = 'somebody else has pushed to it before there was a pull request';
+    return { where: 'branch' in done ? done.branch : request.id, what, fix: 'look at it there' };
+  }
+  const following: Following = {
+    ...stretch,
+    number,
+    work: done.work,
+    published: 'published' in done ? done.published : undefined,
+  };
+  return followLoop(following);
+}
+
+export interface Following extends Stretch {
+  readonly number: number;
+  readonly work: ProvenWork;
+  readonly published: Published | undefined;
+}
+
+async function followLoop(following: Following): Promise<FollowResult | Problem | 'again'> {
+  const { request, access, ledger, number, work } = following;
+  let said = '';
+  for (;;) {
+    if (request.abort.aborted || ledger.isCancelled()) return { runId: request.id, outcome: 'interrupted' };
+    const seen = await look(following);
+    if (isProblem(seen)) return orInterrupted(request, seen);
+    const failed = await replyToThreads(following, seen);
+    if (failed) return orInterrupted(request, failed);
+    const action = nextForge(ledger.state(), seen.facts, request.terms);
+    const words = wordsOf(action);
+    if (words !== said && words !== '') request.say(words);
+    said = words;
+    const next = await perform(following, seen, action);
+    if (next !== 'look') return isProblem(next) ? orInterrupted(request, next) : next;
+    if (action.kind === 'wait') await pause(request.poll, request.abort);
+  }
+
+  async function look({ looked }: Stretch): Promise<Seen | Problem> {
+    const seen = await lookAtPull({
+      ...access,
+      ...{ own: work.own, runId: request.id, branch: work.branch, number, listenTo: request.listenTo },
+      state: ledger.state,
+      isKnown: head => (looked.get(head) ?? 0) > 0,
+    });
+    if (!isProblem(seen)) looked.set(seen.pull.head, (looked.get(seen.pull.head) ?? 0) + 1);
+    return seen;
+  }
+}
+
+function wordsOf(action: ForgeAction): string {
+  return action.kind === 'wait' ? `Waiting: ${action.why}.` : '';
+}
+
+async function perform(
+  following: Following,
+  seen: Seen,
+  action: ForgeAction,
+): Promise<FollowResult | Problem | 'again' | 'look'> {
+  const { ledger, access, number, request } = following;
+  switch (action.kind) {
+    case 'wait':
+      return (await writeStatus(following, seen, `Waiting: ${action.why}.`)) ?? 'look';
+    case 'note':
+      ledger.note({ type: 'forge-noted', what: action.what, names: action.names });
+      return 'look';
+    case 'fix-checks':
+      return prepareChecks(following, seen, action.names);
+    case 'answer':
+      return prepareReview(following, seen);
+    case 'merge-base':
+      return orEnd(following, seen, await prepareConflict(following, seen));
+    case 'take-in':
+      return orEnd(following, seen, await takeIn(following, seen));
+    case 'mark-ready': {
+      const marked = await ledger.act(
+        'ready',
+        String(number),
+        () => access.forge.markReady(seen.pull.node),
+        () => ({}),
+      );
+      return again(marked);
+    }
+    case 'merge': {
+      const { head } = seen.pull;
+      const { method } = request.terms;
+      const act = () => access.forge.merge(number, head, method);
+      return refusedMerge(await ledger.act('merge', String(number), act, () => ({ commit: head })));
+    }
+    case 'end':
+      return end(following, seen, action.reason, action.detail);
+    default:
+      return action satisfies never;
+  }
+}
+
+/** Whether it was done is asked at the next look. */
+function again(value: unknown): Problem | 'look' {
+  return isProblem(value) && !(value as ForgeProblem).isUnsure ? value : 'look';
+}
+
+/** Its head has moved, or it cannot be merged yet: the next look says which. */
+function refusedMerge(value: unknown): Problem | 'look' {
+  const { status } = (isProblem(value) ? value : {}) as ForgeProblem;
+  return status === 409 ? 'look' : again(value);
+}
+
+async function orEnd(
+  following: Following,
+  seen: Seen,
+  next: 'again' | 'look' | Problem | { readonly needsYou: string },
+): Promise<FollowResult | Problem | 'again' | 'look'> {
+  return typeof next === 'object' && 'needsYou' in next
+    ? end(following, seen, 'needs_you', next.needsYou)
+    : next;
+}
+
+async function end(
+  stretch: Stretch | Following,
+  seen: Seen | undefined,
+  outcome: ForgeEnding,
+  detail: string,
+): Promise<FollowResult> {
+  const { ledger, request } = stretch;
+  ledger.note({ type: 'forge-ended', reason: outcome, detail });
+  // A comment that cannot be written is no reason to fail: the ledger has it.
+  if (seen && 'number' in stretch) await writeStatus(stretch, seen, undefined);
+  const { number, address } = ledger.state();
+  const published = 'published' in stretch ? stretch.published : undefined;
+  return {
+    ...{ runId: request.id, ...published, outcome, detail },
+    ...(number !== undefined && { number }),
+    ...(address !== undefined && { address }),
+    ...(seen && { state: seen.pull.state, draft: seen.pull.isDraft, commit: seen.pull.head }),
+  };
+}
+
+function orInterrupted({ id, abort }: FollowRequest, problem: Problem): FollowResult | Problem {
+  return abort.aborted ? { runId: id, outcome: 'interrupted' } : problem;
+}

@@ -1,0 +1,252 @@
+/** GitHub, by its REST API; GraphQL only for what that cannot do. Whatever it answers is looked at before it is believed. */
+import {
+  asObject,
+  isObject,
+  type Json,
+  numberAt,
+  objectAt,
+  objectsAt,
+  stringAt,
+} from '../domain/text/json.ts';
+import { isProblem } from '../domain/text/problem.ts';
+import type { ForgePlace } from './address.ts';
+import type { CheckRun, Forge, Pull, Word } from './forge.ts';
+import type { ForgeProblem, Http } from './http.ts';
+
+export function createGitHub({ owner, name, base }: ForgePlace, http: Http): Forge {
+  const repo = `/repos/${owner}/${name}`;
+  const graph = graphPath(base);
+  const pullOf = (answer: unknown) => (isProblem(answer) ? answer : readPull(answer));
+  const done = (answer: unknown): true | ForgeProblem => (isProblem(answer) ? answer : true);
+  const permissions = new Map<string, boolean>();
+  return {
+    me: () => whoAmI(http),
+    async defaultBranch() {
+      const answer = await http.get(repo);
+      if (isProblem(answer)) return answer;
+      return stringAt(asObject(answer), 'default_branch') ?? strange('the repository');
+    },
+    async findPull(branch) {
+      const query = `head=${encodeURIComponent(`${owner}:${branch}`)}&state=all&sort=created&direction=desc`;
+      const list = await http.list(`${repo}/pulls?${query}&per_page=100`);
+      if (isProblem(list)) return list;
+      const own = list.map(readPull).flatMap(each => (isProblem(each) ? [] : [each]));
+      return own.find(({ state }) => state === 'open') ?? own[0];
+    },
+    pull: async number => pullOf(await http.get(`${repo}/pulls/${number}`)),
+    openPull: async pull => pullOf(await http.send('POST', `${repo}/pulls`, { ...pull, draft: true })),
+    updateBody: async (number, body) => pullOf(await http.send('PATCH', `${repo}/pulls/${number}`, { body })),
+    async markReady(node) {
+      const query =
+        'mutation($id: ID!) { markPullRequestReadyForReview(input: { pullRequestId: $id }) { clientMutationId } }';
+      return graphDone(await http.send('POST', graph, { query, variables: { id: node } }));
+    },
+    merge: async (number, sha, method) =>
+      done(await http.send('PUT', `${repo}/pulls/${number}/merge`, { sha, merge_method: method })),
+    checks: commit => readChecks(http, `${repo}/commits/${commit}`),
+    failureOf: check => readFailure(http, repo, check),
+    words: number => readWords(http, { repo, graph, owner, name }, number),
+    async canWrite(login) {
+      const before = permissions.get(login);
+      if (before !== undefined) return before;
+      if (!LOGIN.test(login)) return false;
+      const answer = await http.get(`${repo}/collaborators/${encodeURIComponent(login)}/permission`);
+      // Whoever is not known there may not write.
+      if (isProblem(answer))
+        return (answer as ForgeProblem).status === 404 ? false : (answer as ForgeProblem);
+      const may = /^(admin|maintain|write)$/.test(stringAt(asObject(answer), 'permission') ?? '');
+      permissions.set(login, may);
+      return may;
+    },
+    comment: async (number, body) =>
+      done(await http.send('POST', `${repo}/issues/${number}/comments`, { body })),
+    editComment: async (id, body) =>
+      done(await http.send('PATCH', `${repo}/issues/comments/${id}`, { body })),
+    reply: async (number, thread, body) =>
+      done(await http.send('POST', `${repo}/pulls/${number}/comments/${thread}/replies`, { body })),
+  };
+}
+
+const LOGIN = /^[A-Za-z0-9](?:[A-Za-z0-9-]{0,38})(?:\[bot\])?$/;
+const COMMIT = /^[0-9a-f]{40}([0-9a-f]{24})?$/;
+
+function strange(what: string): ForgeProblem {
+  return { where: what, what: 'the forge describes it in a way that nobody expects' };
+}
+
+/** On a server of one's own it is beside the REST API: `/api/v3` and `/api/graphql`. */
+function graphPath(base: string): string {
+  return base.endsWith('/api/v3') ? '/../graphql' : '/graphql';
+}
+
+function graphDone(answer: unknown): true | ForgeProblem {
+  if (isProblem(answer)) return answer;
+  const [error] = objectsAt(asObject(answer), 'errors');
+  if (!error) return true;
+  return {
+    where: 'GraphQL',
+    what: `the forge refuses: ${(stringAt(error, 'message') ?? '').slice(0, 300)}`,
+    status: 422,
+  };
+}
+
+/** The token of a workflow or of an app may not ask. */
+async function whoAmI(http: Http): Promise<string | undefined | ForgeProblem> {
+  const answer = await http.get('/user');
+  if (!isProblem(answer)) return stringAt(asObject(answer), 'login');
+  const { status } = answer as ForgeProblem;
+  return status === 403 || status === 404 ? undefined : (answer as ForgeProblem);
+}
+
+function readPull(answer: unknown): Pull | ForgeProblem {
+  const json = asObject(answer);
+  const [head, base] = [objectAt(json, 'head'), objectAt(json, 'base')];
+  const number = numberAt(json, 'number');
+  const address = stringAt(json, 'html_url') ?? '';
+  const commit = stringAt(head, 'sha') ?? '';
+  const baseCommit = stringAt(base, 'sha') ?? '';
+  if (!Number.isSafeInteger(number) || number === undefined || number < 1 || !COMMIT.test(commit))
+    return strange('a pull request');
+  if (!/^https?:\/\/[^\s\x00-\x20"'<>`]{1,500}$/.test(address)) return strange('a pull request');
+  const isMerged = json?.merged === true || typeof json?.merged_at === 'string';
+  return {
+    number,
+    address,
+    state: isMerged ? 'merged' : json?.state === 'open' ? 'open' : 'closed',
+    isDraft: json?.draft === true,
+    head: commit,
+    base: stringAt(base, 'ref') ?? '',
+    baseCommit: COMMIT.test(baseCommit) ? baseCommit : '',
+    isMergeable: typeof json?.mergeable === 'boolean' ? json.mergeable : null,
+    body: stringAt(json, 'body') ?? '',
+    author: stringAt(objectAt(json, 'user'), 'login') ?? '',
+    node: stringAt(json, 'node_id') ?? '',
+  };
+}
+
+const GREEN = /^(success|neutral|skipped)$/;
+const LONGEST_NAME = 200;
+
+/** Check runs, and the older statuses. */
+async function readChecks(http: Http, commit: string): Promise<readonly CheckRun[] | ForgeProblem> {
+  const runs = await http.list(`${commit}/check-runs?filter=latest&per_page=100`, 'check_runs');
+  if (isProblem(runs)) return runs;
+  const statuses = await http.list(`${commit}/status?per_page=100`, 'statuses');
+  if (isProblem(statuses)) return statuses;
+  return [
+    ...runs.filter(isObject).map((run): CheckRun => {
+      const output = objectAt(run, 'output');
+      const said = ['title', 'summary', 'text'].flatMap(key => stringAt(output, key) ?? []);
+      const isOver = run.status === 'completed';
+      const id = numberAt(run, 'id');
+      return {
+        name: nameOf(run, 'name'),
+        state: !isOver ? 'running' : GREEN.test(String(run.conclusion)) ? 'green' : 'red',
+        ...(id !== undefined && { id }),
+        output: said.join('\n'),
+      };
+    }),
+    ...statuses.filter(isObject).map(
+      (status): CheckRun => ({
+        name: nameOf(status, 'context'),
+        state: status.state === 'pending' ? 'running' : status.state === 'success' ? 'green' : 'red',
+        output: stringAt(status, 'description') ?? '',
+      }),
+    ),
+  ];
+}
+
+function nameOf(json: Json, key: string): string {
+  return (stringAt(json, key) ?? '').slice(0, LONGEST_NAME) || 'a check without a name';
+}
+
+/** The log of its job, else its annotations, else what it says of itself. */
+async function readFailure(http: Http, repo: string, { id, output }: CheckRun): Promise<string> {
+  if (id === undefined) return output;
+  const log = await http.text(`${repo}/actions/jobs/${id}/logs`);
+  if (typeof log === 'string' && log.trim() !== '') return log;
+  const notes = await http.list(`${repo}/check-runs/${id}/annotations?per_page=100`);
+  const lines = (isProblem(notes) ? [] : notes).filter(isObject).map(note => {
+    const place = `${stringAt(note, 'path') ?? ''}:${numberAt(note, 'start_line') ?? ''}`;
+    return `${place}: ${stringAt(note, 'message') ?? ''}`;
+  });
+  return lines.length > 0 ? lines.join('\n') : output;
+}
+
+interface Asked {
+  readonly repo: string;
+  readonly graph: string;
+  readonly owner: string;
+  readonly name: string;
+}
+
+async function readWords(http: Http, asked: Asked, number: number): Promise<readonly Word[] | ForgeProblem> {
+  const { repo } = asked;
+  const reviews = await http.list(`${repo}/pulls/${number}/reviews?per_page=100`);
+  if (isProblem(reviews)) return reviews;
+  const threads = await http.list(`${repo}/pulls/${number}/comments?per_page=100`);
+  if (isProblem(threads)) return threads;
+  const comments = await http.list(`${repo}/issues/${number}/comments?per_page=100`);
+  if (isProblem(comments)) return comments;
+  const resolved = threads.length === 0 ? new Set<number>() : await resolvedThreads(http, asked, number);
+  if (isProblem(resolved)) return resolved;
+  return [
+    ...reviews.filter(isObject).map(review => ({ ...wordOf(review, 'review'), verdict: verdictOf(review) })),
+    ...threads
+      .filter(isObject)
+      .map(threadOf)
+      .filter(({ thread = 0 }) => !resolved.has(thread)),
+    ...comments.filter(isObject).map(comment => wordOf(comment, 'comment')),
+  ];
+}
+
+const LONGEST_WORDS = 20_000;
+
+function wordOf(json: Json, kind: Word['kind']): Word {
+  const user = objectAt(json, 'user');
+  const number = numberAt(json, 'id') ?? 0;
+  return {
+    id: `${kind}-${number}`,
+    kind,
+    number,
+    author: stringAt(user, 'login') ?? '',
+    isBot: stringAt(user, 'type') === 'Bot',
+    text: (stringAt(json, 'body') ?? '').slice(0, LONGEST_WORDS),
+  };
+}
+
+function verdictOf({ state }: Json): NonNullable<Word['verdict']> {
+  if (state === 'APPROVED') return 'approved';
+  return state === 'CHANGES_REQUESTED' ? 'changes_requested' : 'other';
+}
+
+function threadOf(json: Json): Word {
+  const word = wordOf(json, 'thread');
+  const [file, line] = [stringAt(json, 'path'), numberAt(json, 'line') ?? numberAt(json, 'original_line')];
+  return {
+    ...word,
+    thread: numberAt(json, 'in_reply_to_id') ?? word.number,
+    ...(file !== undefined && { file: file.slice(0, LONGEST_NAME) }),
+    ...(line !== undefined && { line }),
+  };
+}
+
+const THREADS = `query($owner: String!, $name: String!, $number: Int!) {
+  repository(owner: $owner, name: $name) { pullRequest(number: $number) {
+    reviewThreads(first: 100) { nodes { isResolved comments(first: 1) { nodes { databaseId } } } } } } }`;
+
+/** By their first words. The REST API does not say which are resolved. */
+async function resolvedThreads(
+  http: Http,
+  { graph, owner, name }: Asked,
+  number: number,
+): Promise<ReadonlySet<number> | ForgeProblem> {
+  const answer = await http.send('POST', graph, { query: THREADS, variables: { owner, name, number } });
+  if (isProblem(answer)) return (answer as ForgeProblem).isStopped ? (answer as ForgeProblem) : new Set();
+  const data = objectAt(objectAt(objectAt(asObject(answer), 'data'), 'repository'), 'pullRequest');
+  const nodes = objectsAt(objectAt(data, 'reviewThreads'), 'nodes').filter(
+    ({ isResolved }) => isResolved === true,
+  );
+  const firsts = nodes.flatMap(node => objectsAt(objectAt(node, 'comments'), 'nodes').slice(0, 1));
+  return new Set(firsts.flatMap(first => numberAt(first, 'databaseId') ?? []));
+}

@@ -1,0 +1,60 @@
+/** The ledger of a run that has ended, for what is done at the forge: each act before and after it. */
+import type { ForgeAct, ForgeEvent } from '../domain/forge/forge-event.ts';
+import { afterForgeEvent, type ForgeState, NOTHING_DONE } from '../domain/forge/forge-state.ts';
+import type { RunState } from '../domain/run/state.ts';
+import { isProblem, type Problem } from '../domain/text/problem.ts';
+import { systemClock } from '../platform/clock.ts';
+import type { Env } from '../platform/git.ts';
+import type { ProjectPaths } from '../store/paths.ts';
+import { openRunStore } from '../store/run-store.ts';
+
+export interface ForgeLedger {
+  state(): ForgeState;
+  note(event: ForgeEvent): void;
+  /** Writes down that it begins, and what came of it. */
+  act<Value, Wrong extends Problem>(
+    act: ForgeAct,
+    what: string,
+    perform: () => Promise<Value | Wrong>,
+    done: (value: Exclude<Value, Problem>) => Partial<ForgeEvent & { type: 'forge' }>,
+  ): Promise<Value | Wrong>;
+  /** Somebody has asked for it with `ralph cancel`. */
+  isCancelled(): boolean;
+  /** Gives the run up: it is worked on again. */
+  close(): void;
+}
+
+/** `env`: with the token in it, so that no line can hold it. */
+export function openForgeLedger(
+  { project, id, env, past }: { project: ProjectPaths; id: string; env: Env; past: RunState },
+  saw: (event: ForgeEvent) => void,
+): ForgeLedger {
+  let state = past.forge ?? NOTHING_DONE;
+  const store = openRunStore({
+    project,
+    id,
+    env,
+    now: systemClock.now,
+    ticks: systemClock.ticks,
+    lost: () => {},
+  });
+  const note = (event: ForgeEvent) => {
+    store.append(event);
+    state = afterForgeEvent(state, event);
+    saw(event);
+  };
+  return {
+    state: () => state,
+    note,
+    async act(act, what, perform, done) {
+      note({ type: 'forge-started', act, what });
+      const value = await perform();
+      const detail = isProblem(value) ? value.what : what;
+      if (isProblem(value)) note({ type: 'forge', act, outcome: 'failed', detail });
+      else note({ type: 'forge', act, outcome: 'done', detail, ...done(value as never) });
+      return value;
+    },
+    isCancelled: () => store.messages().some(({ kind }) => kind === 'cancel'),
+    close: store.close,
+  };
+}

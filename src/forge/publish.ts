@@ -1,0 +1,259 @@
+/** Pushes the work of a run and its proof, and opens or updates its one pull request. What is there is asked, never remembered. */
+import { defuseTitle } from '../domain/forge/defuse.ts';
+import { pauseFor } from '../domain/forge/pause.ts';
+import { isRefusal, type RemoteProblem } from '../domain/run/remote-answer.ts';
+import type { FileSum } from '../domain/text/diffstat.ts';
+import { isProblem, type Problem } from '../domain/text/problem.ts';
+import type { EndedRun } from '../opening/leavings.ts';
+import { VERSION } from '../platform/version.ts';
+import { writeBundle } from '../proof/bundle/write.ts';
+import { hiddenMark, PROOF_FILE } from '../report/pull-request.ts';
+import { createIntegration } from '../workspace/integration.ts';
+import type { Remote } from '../workspace/remote.ts';
+import { withTrailers } from '../workspace/scm.ts';
+import type { Forge, Pull } from './forge.ts';
+import { type ForgeProblem, type HttpOptions, waitOut } from './http.ts';
+import type { ForgeLedger } from './ledger.ts';
+import type { ProvenWork } from './work.ts';
+
+export interface Publishing {
+  readonly run: EndedRun;
+  readonly forge: Forge;
+  readonly remote: Remote;
+  /** Its name, for whoever fetches. */
+  readonly remoteName: string;
+  readonly base: string;
+  readonly ledger: ForgeLedger;
+  readonly waits: HttpOptions;
+}
+
+/** There is something on the branch that neither this run nor its work has put there. */
+export interface ForeignWork {
+  readonly foreign: string;
+}
+
+/** Moves the branch at the remote forward. Returns the commit that it stands on. */
+export async function pushBranch(
+  publishing: Publishing,
+  work: ProvenWork,
+): Promise<string | ForeignWork | Problem> {
+  const { remote, ledger } = publishing;
+  const ref = `refs/heads/${work.branch}`;
+  for (let attempt = 0; ; attempt++) {
+    const tip = await remote.tip(ref);
+    if (isProblem(tip)) return tip;
+    const commit = await commitFor(publishing, work, tip);
+    if (typeof commit !== 'string') return commit;
+    if (commit === tip) {
+      if (ledger.state().pushed.at(-1) !== tip) notePushed(ledger, work.branch, tip);
+      return tip;
+    }
+    const pushed = await ledger.act(
+      'push',
+      work.branch,
+      () => advance(remote, ref, commit),
+      () => ({ commit }),
+    );
+    if (!isProblem(pushed)) return commit;
+    if (!isMoved(pushed) || attempt >= MOST_RACES) return pushed;
+  }
+}
+
+const MOST_RACES = 3;
+
+function notePushed(ledger: ForgeLedger, branch: string, commit: string): void {
+  ledger.note({ type: 'forge', act: 'push', outcome: 'nothing-to-do', detail: branch, commit });
+}
+
+async function advance(remote: Remote, ref: string, commit: string): Promise<true | RemoteProblem> {
+  const pushed = await remote.advance(ref, commit);
+  if (pushed === 'moved') return { where: ref, what: 'somebody else has just moved it', answer: 'rebuild' };
+  return isProblem(pushed) ? pushed : true;
+}
+
+function isMoved(problem: Problem): boolean {
+  return isRefusal(problem) && problem.answer === 'rebuild';
+}
+
+/** The work, on top of what is there. */
+async function commitFor(
+  { run, remote, ledger }: Publishing,
+  { own, commit, branch }: ProvenWork,
+  tip: string | undefined,
+): Promise<string | ForeignWork | Problem> {
+  if (tip === undefined || tip === commit) return commit;
+  const missing = await remote.bring([`refs/heads/${branch}`]);
+  if (missing) return missing;
+  const integration = createIntegration(own, run.id);
+  if (await integration.isAncestor(tip, commit)) return commit;
+  const [there, ours] = [await own.treeOf(tip), await own.treeOf(commit)];
+  if (isProblem(there)) return there;
+  if (isProblem(ours)) return ours;
+  const { pushed } = ledger.state();
+  if (pushed.includes(tip)) {
+    if (there === ours) return tip;
+    const { id: runId, title, past } = run;
+    const message = withTrailers(title.slice(0, 72), { runId, title });
+    return own.commit({ tree: ours, parents: [tip], message, date: past.time.latest });
+  }
+  if (pushed.length > 0 || (await integration.isAncestor(commit, tip))) return { foreign: tip };
+  return {
+    where: branch,
+    what: 'the remote has this branch already, with other work on it, and Ralph never pushes by force',
+    fix: 'look at it there; rename or delete it if it is not needed',
+  };
+}
+
+/** Of a forge that does not say what came of it. */
+const MOST_TRIES = 35;
+
+/** The ref that holds the bundle of a run. */
+export function proofRef(id: string): string {
+  return `refs/ralph/proofs/${id}`;
+}
+
+/** Where the bundle is; or why there is none. */
+export async function pushProof(
+  publishing: Publishing,
+  { own, isRechecked }: ProvenWork,
+  commit: string,
+): Promise<{ readonly ref: string } | { readonly missing: string } | Problem> {
+  const { run, remote, ledger } = publishing;
+  const { id, paths, env, project, past } = run;
+  if (isRechecked)
+    return { missing: 'the run had checked other files with it; what is pushed was checked again' };
+  const ref = proofRef(id);
+  const tip = await remote.tip(ref);
+  if (isProblem(tip)) return tip;
+  const missing = tip === undefined ? undefined : await remote.bring([ref]);
+  if (missing) return missing;
+  const { stdout } = tip === undefined ? NOTHING : await own.objects.run(['log', '-1', '--format=%B', tip]);
+  if (stdout.includes(`Proof-Of: ${commit}\n`)) return { ref };
+  const world = { cwd: project.root, env };
+  const bundle = writeBundle({ id, paths, version: VERSION, key: undefined, world });
+  if (isProblem(bundle)) return { missing: bundle.what };
+  const after = { mode: '100644', oid: own.writeBlob(bundle) };
+  const tree = await own.treeWith(undefined, [{ bytes: PROOF_FILE, after }]);
+  if (isProblem(tree)) return tree;
+  const message = `Proof of ${id}\n\nProof-Of: ${commit}\n`;
+  const parents = tip === undefined ? [] : [tip];
+  const made = await own.commit({ tree, parents, message, date: past.time.latest });
+  if (isProblem(made)) return made;
+  const pushed = await ledger.act(
+    'proof',
+    ref,
+    () => advance(remote, ref, made),
+    () => ({}),
+  );
+  return isProblem(pushed) ? pushed : { ref };
+}
+
+const NOTHING = { stdout: '' };
+
+export interface PullText {
+  readonly title: string;
+  readonly body: string;
+}
+
+export interface Opened {
+  readonly pull: Pull;
+  readonly outcome: 'opened' | 'updated' | 'unchanged';
+}
+
+/** The one that is open for this branch, or a new draft. */
+export async function openOrUpdate(
+  { forge, ledger, base, waits }: Publishing,
+  branch: string,
+  commit: string,
+  { title, body }: PullText,
+): Promise<Opened | ForgeProblem> {
+  for (let attempt = 0; ; attempt++) {
+    const there = await forge.findPull(branch);
+    if (isProblem(there)) return there;
+    if (there?.state === 'open') return update(forge, ledger, there, body);
+    if (there && there.head === commit) return { pull: there, outcome: 'unchanged' };
+    const pull = await ledger.act(
+      'open',
+      branch,
+      () => forge.openPull({ title: defuseTitle(title), body, head: branch, base }),
+      ({ number, address }) => ({ number, address }),
+    );
+    if (!isProblem(pull)) return { pull, outcome: 'opened' };
+    if (!isWorthAsking(pull) || attempt >= MOST_TRIES) return pull;
+    const pause = pauseFor('lost', attempt, Date.now());
+    if (!pause || !(await waitOut(pause, waits))) return pull;
+  }
+}
+
+/** It may be there all the same: ask before it is opened again. */
+function isWorthAsking({ isUnsure, isStopped, status, what }: ForgeProblem): boolean {
+  return !isStopped && (isUnsure === true || (status === 422 && /already exists/i.test(what)));
+}
+
+/** Where somebody has put other words, those stay. */
+async function update(
+  forge: Forge,
+  ledger: ForgeLedger,
+  there: Pull,
+  body: string,
+): Promise<Opened | ForgeProblem> {
+  const { number, address } = there;
+  const known = ledger.state();
+  const isKnown = known.number === number && known.address === address;
+  const note = () =>
+    ledger.note({ type: 'forge', act: 'update', outcome: 'nothing-to-do', detail: '', number, address });
+  const isOurs = there.body.replaceAll('\r\n', '\n').includes(markIn(body));
+  if (!isOurs || same(there.body, body)) {
+    if (!isKnown) note();
+    return { pull: there, outcome: 'unchanged' };
+  }
+  const pull = await ledger.act(
+    'update',
+    String(number),
+    () => forge.updateBody(number, body),
+    () => ({ number, address }),
+  );
+  // What it says is no reason to fail: the same command writes it again.
+  if (isProblem(pull)) return (pull as ForgeProblem).isUnsure ? { pull: there, outcome: 'unchanged' } : pull;
+  return { pull: { ...there, body }, outcome: 'updated' };
+}
+
+function markIn(body: string): string {
+  return /<!-- ralph: [\w.-]+ -->/.exec(body)?.[0] ?? hiddenMark('none');
+}
+
+function same(one: string, other: string): boolean {
+  const plain = (text: string) => text.replaceAll('\r\n', '\n').trim();
+  return plain(one) === plain(other);
+}
+
+/** What a reviewer sees of it. */
+export async function changedFiles(
+  { run, remote, base }: Publishing,
+  { own }: ProvenWork,
+  commit: string,
+): Promise<readonly FileSum[] | Problem> {
+  const ref = `refs/heads/${base}`;
+  const missing = await remote.bring([ref]);
+  if (missing) return missing;
+  const from = await createIntegration(own, run.id).baseOf(ref, commit);
+  if (isProblem(from))
+    return {
+      where: base,
+      what: 'the remote has no such branch, or it has nothing in common with the work',
+      fix: '--base BRANCH',
+    };
+  const { records } = await own.objects.list([
+    'diff-tree',
+    '-r',
+    '-z',
+    '--numstat',
+    '--no-renames',
+    from,
+    commit,
+  ]);
+  return records.flatMap(line => {
+    const [, added = '', removed = '', name = ''] = /^(\d+|-)\t(\d+|-)\t([\s\S]+)$/.exec(line) ?? [];
+    return name === '' ? [] : [{ name, added: Number(added) || 0, removed: Number(removed) || 0 }];
+  });
+}

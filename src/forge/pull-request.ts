@@ -1,0 +1,230 @@
+/** `ralph pr`: a proven run becomes one draft pull request, which carries its proof. */
+
+import type { CheckResult } from '../domain/checks/check.ts';
+import { shownCriteria } from '../domain/forge/criteria.ts';
+import type { ForgeEvent } from '../domain/forge/forge-event.ts';
+import { readList, type StoryList } from '../domain/stories/story.ts';
+import { formatProblem, isProblem, type Problem } from '../domain/text/problem.ts';
+import { createRedactor } from '../domain/text/secrets.ts';
+import { type EndedRun, readEnded } from '../opening/leavings.ts';
+import type { CheckWatch } from '../opening/merged-checks.ts';
+import { readTask } from '../opening/reopen.ts';
+import { patientRemote } from '../parallel/patient-remote.ts';
+import { tryTo } from '../platform/files.ts';
+import type { Env } from '../platform/git.ts';
+import { pullRequestBody } from '../report/pull-request.ts';
+import { readStories } from '../store/kept.ts';
+import type { ProjectPaths } from '../store/paths.ts';
+import { withLock } from '../workspace/lock.ts';
+import { openOwnGit } from '../workspace/own-git.ts';
+import { openRemote, type Remote } from '../workspace/remote.ts';
+import { findPlace, findToken, isBranchName, withoutToken } from './address.ts';
+import type { Forge, Pull } from './forge.ts';
+import { createGitHub } from './github.ts';
+import { createHttp, type HttpOptions, LONGEST_AWAY } from './http.ts';
+import { type ForgeLedger, openForgeLedger } from './ledger.ts';
+import {
+  changedFiles,
+  type ForeignWork,
+  openOrUpdate,
+  type Publishing,
+  pushBranch,
+  pushProof,
+} from './publish.ts';
+import { findWork, type ProvenWork, whyNotProven } from './work.ts';
+
+export interface PullRequestOptions {
+  readonly remote: string;
+  readonly repo?: string | undefined;
+  readonly base?: string | undefined;
+}
+
+export interface PullRequestRequest extends CheckWatch {
+  readonly project: ProjectPaths;
+  readonly env: Env;
+  readonly id: string;
+  readonly options: PullRequestOptions;
+  say(text: string): void;
+  /** Sees what is done at the forge, once it is on the ledger. */
+  saw(event: ForgeEvent): void;
+}
+
+/** How `ralph pr` came out. */
+export type PullRequestResult = { readonly runId: string } & (
+  | (Published & { readonly outcome: 'opened' | 'updated' | 'unchanged' })
+  | { readonly outcome: 'red'; readonly checks: readonly CheckResult[] }
+  | { readonly outcome: 'interrupted' }
+);
+
+export interface Published {
+  readonly number: number;
+  readonly address: string;
+  readonly state: Pull['state'];
+  readonly draft: boolean;
+  readonly branch: string;
+  readonly base: string;
+  readonly commit: string;
+  /** The ref that holds the bundle; null: there is none. */
+  readonly proof: string | null;
+}
+
+export async function pullRequest(request: PullRequestRequest): Promise<PullRequestResult | Problem> {
+  const { id: runId } = request;
+  const run = readProven(request);
+  if (isProblem(run)) return run;
+  const access = await openAccess(request, run);
+  if (isProblem(access)) return access;
+  const ledger = await openLedger(request, access);
+  if (isProblem(ledger)) return ledger;
+  try {
+    const done = await publish(request, access, run, ledger);
+    if (request.abort.aborted) return { runId, outcome: 'interrupted' };
+    if (isProblem(done)) return done;
+    if ('red' in done) return { runId, outcome: 'red', checks: done.red };
+    if ('foreign' in done) return foreignProblem(done);
+    return { runId, outcome: done.outcome, ...done.published };
+  } finally {
+    ledger.close();
+  }
+}
+
+function foreignProblem({ foreign, branch }: ForeignWork & { readonly branch: string }): Problem {
+  const what = `somebody else has pushed ${foreign.slice(0, 12)} to it, and Ralph never pushes by force`;
+  return { where: branch, what, fix: '`ralph pr --follow` takes it in' };
+}
+
+/** The run as agents and checks may see it: the token is not theirs. */
+export function readProven({ project, env, id }: PullRequestRequest): EndedRun | Problem {
+  const run = readEnded({ project, env: withoutToken(env), id });
+  if (isProblem(run)) return run;
+  return whyNotProven(id, run.past.result) ?? run;
+}
+
+/** The way to the forge and to its repository. */
+export interface Access {
+  readonly forge: Forge;
+  readonly remote: Remote;
+  readonly base: string;
+  readonly waits: HttpOptions;
+  /** With the token, for whatever must not show it. */
+  readonly secrets: Env;
+}
+
+export async function openAccess(
+  { project, env, options, abort, say }: PullRequestRequest,
+  run: EndedRun,
+): Promise<Access | Problem> {
+  const { remote: name, repo } = options;
+  const wrong = wrongNames(options);
+  if (wrong) return wrong;
+  const own = await openOwnGit({ cwd: project.root, env: run.env });
+  if (isProblem(own)) return own;
+  const settings = new Map(own.repository.remotes);
+  const url = settings.get(`remote.${name}.pushurl`) ?? settings.get(`remote.${name}.url`);
+  if (url === undefined)
+    return { where: '--remote', what: `there is no remote ${name}`, fix: `git remote add ${name} ADDRESS` };
+  const place = findPlace(repo, url, name, env);
+  if (isProblem(place)) return place;
+  const token = await findToken(place.host, project.root, env);
+  if (isProblem(token)) return token;
+  const waits: HttpOptions = { base: place.base, token, stopping: abort, say };
+  const forge = createGitHub(place, createHttp(waits));
+  const base = options.base ?? (await forge.defaultBranch());
+  if (isProblem(base)) return base;
+  if (!isBranchName(base)) return { where: 'the base', what: 'is no name of a branch', fix: '--base BRANCH' };
+  const reached = await openRemote(own, env, url, abort, { host: place.host, token });
+  const remote = patientRemote(reached, {
+    stopping: abort,
+    longest: LONGEST_AWAY,
+    waits: problem => say(`The remote: ${formatProblem(problem)}. It is asked again and again.`),
+  });
+  return { forge, remote, base, waits, secrets: { ...env, GH_TOKEN: token } };
+}
+
+function wrongNames({ remote, base }: PullRequestOptions): Problem | undefined {
+  const what = 'is no name of a branch';
+  if (base !== undefined && !isBranchName(base)) return { where: `--base ${base}`, what };
+  if (/^[A-Za-z0-9][\w./-]{0,99}$/.test(remote)) return undefined;
+  return { where: `--remote ${remote}`, what: 'is no name of a remote', fix: '`git remote` lists them' };
+}
+
+/** Of two that try at the same time one gets it. */
+export function openLedger(request: PullRequestRequest, { secrets }: Access): Promise<ForgeLedger | Problem> {
+  const { project, id, saw } = request;
+  const run = readEnded({ project, env: withoutToken(request.env), id });
+  if (isProblem(run)) return Promise.resolve(run);
+  return withLock(run.paths.state.lock, async () => {
+    const now = readEnded({ project, env: run.env, id });
+    return isProblem(now) ? now : openForgeLedger({ project, id, env: secrets, past: now.past }, saw);
+  });
+}
+
+export interface Done {
+  readonly outcome: 'opened' | 'updated' | 'unchanged';
+  readonly published: Published;
+  readonly work: ProvenWork;
+}
+
+export async function publish(
+  request: PullRequestRequest,
+  access: Access,
+  run: EndedRun,
+  ledger: ForgeLedger,
+): Promise<
+  | Done
+  | { readonly red: readonly CheckResult[] }
+  | (ForeignWork & { readonly branch: string; readonly work: ProvenWork })
+  | Problem
+> {
+  const { base } = access;
+  const work = await findWork(run, base, request);
+  if (isProblem(work) || 'red' in work) return work;
+  const { branch } = work;
+  const wrong = wrongBranch(branch, base);
+  if (wrong) return wrong;
+  const publishing: Publishing = { ...access, run, ledger, remoteName: request.options.remote };
+  const commit = await pushBranch(publishing, work);
+  if (typeof commit !== 'string') return isProblem(commit) ? commit : { ...commit, branch, work };
+  const proof = await pushProof(publishing, work, commit);
+  if (isProblem(proof)) return proof;
+  const files = await changedFiles(publishing, work, commit);
+  if (isProblem(files)) return files;
+  const text = textOf(publishing, { commit, proof, files });
+  const opened = await openOrUpdate(publishing, branch, commit, text);
+  if (isProblem(opened)) return opened;
+  const { pull, outcome } = opened;
+  const { number, address, state, isDraft: draft } = pull;
+  const ref = 'ref' in proof ? proof.ref : null;
+  return { outcome, work, published: { number, address, state, draft, branch, base, commit, proof: ref } };
+}
+
+function wrongBranch(branch: string, base: string): Problem | undefined {
+  if (!isBranchName(branch)) return { where: branch, what: 'is no name for a branch at a forge' };
+  if (branch !== base) return undefined;
+  return { where: branch, what: 'is the branch that it would go into', fix: '--base ANOTHER' };
+}
+
+function textOf(
+  { run, remoteName: remote, waits }: Publishing,
+  { commit, proof, files }: Pick<Parameters<typeof pullRequestBody>[0], 'commit' | 'proof' | 'files'>,
+) {
+  const { past, paths, title, env } = run;
+  const { result, head } = past;
+  if (!result) throw new Error('a run without a result gets no pull request');
+  const list = listOf(run);
+  const read = list ? undefined : readTask(paths);
+  const task = typeof read === 'string' ? read : undefined;
+  const reviewer =
+    result.stories?.roles?.find(({ role }) => role === 'reviewer')?.agent ?? head?.agent ?? 'an agent';
+  const criteria = shownCriteria({ task, list, reviewer }, result);
+  const redact = createRedactor({ ...env, GH_TOKEN: waits.token });
+  const body = pullRequestBody({ result, head, task, criteria, files, commit, remote, proof });
+  return { title: redact(title), body: redact(body) };
+}
+
+/** As Ralph has it. */
+function listOf({ past, paths }: EndedRun): StoryList | undefined {
+  const text = past.stories && readStories(paths, past.stories.hash);
+  const list = text === undefined ? undefined : readList(tryTo(() => JSON.parse(text) as unknown));
+  return list && 'userStories' in list ? list : undefined;
+}

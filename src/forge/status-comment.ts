@@ -1,0 +1,79 @@
+/** What Ralph writes at a pull request: one status comment, edited in place, and one reply in each thread that it has answered. */
+import { isProblem, type Problem } from '../domain/text/problem.ts';
+import { endingWords } from '../report/forge-words.ts';
+import { counted } from '../report/numbers.ts';
+import { hiddenMark } from '../report/pull-request.ts';
+import { MARKDOWN_WORDS } from '../report/words.ts';
+import { isOwn, type Seen } from './facts.ts';
+import type { Following } from './follow.ts';
+import type { ForgeProblem } from './http.ts';
+
+const { say } = MARKDOWN_WORDS;
+
+/** `now`: what is done; undefined: it has ended. Asked of the forge, so that there is one however often Ralph is killed. */
+export async function writeStatus(
+  { ledger, access, number, run }: Following,
+  { words, me, unheard }: Seen,
+  now: string | undefined,
+): Promise<Problem | undefined> {
+  const mark = hiddenMark(`status-${run.id}`);
+  const text = [
+    statusLine(now, ledger.state().ended),
+    '',
+    ...factLines(ledger.state(), unheard),
+    '',
+    mark,
+  ].join('\n');
+  const there = words.find(word => word.kind === 'comment' && isOwn(word, me) && word.text.includes(mark));
+  if (there?.text.replaceAll('\r\n', '\n') === text) return undefined;
+  const { forge } = access;
+  const write = () => (there ? forge.editComment(there.number, text) : forge.comment(number, text));
+  return unlessUnsure(await ledger.act('comment', String(number), write, () => ({})));
+}
+
+type State = ReturnType<Following['ledger']['state']>;
+
+function statusLine(now: string | undefined, ended: State['ended']): string {
+  const words = now ?? (ended ? endingWords(ended) : '');
+  return `**Ralph**: ${say(words)}`;
+}
+
+function factLines({ checkRounds, reviewRounds, conflictRounds }: State, unheard: number): readonly string[] {
+  const ci = Object.entries(checkRounds);
+  return [
+    ...ci.map(([name, count]) => `- ${counted(count, 'round')} for ${say(name)}`),
+    ...(reviewRounds > 0 ? [`- ${counted(reviewRounds, 'round')} for the review`] : []),
+    ...(conflictRounds > 0 ? [`- ${counted(conflictRounds, 'round')} for conflicts`] : []),
+    ...(unheard > 0 ? [`- ${counted(unheard, 'comment')} by people who may not write here: not read`] : []),
+  ];
+}
+
+/** One reply in each thread whose words a round was made for. */
+export async function replyToThreads(
+  { ledger, access, number }: Following,
+  { words, me, pull }: Seen,
+): Promise<Problem | undefined> {
+  const { heard, pushed } = ledger.state();
+  const commit = pushed.at(-1) ?? pull.head;
+  for (const { id, kind, thread } of words) {
+    if (kind !== 'thread' || thread === undefined || !heard.includes(id)) continue;
+    const mark = hiddenMark(`reply-${id}`);
+    if (words.some(word => isOwn(word, me) && word.text.includes(mark))) continue;
+    const text = `Worked on in ${commit}.\n\n${mark}`;
+    const problem = unlessUnsure(
+      await ledger.act(
+        'reply',
+        id,
+        () => access.forge.reply(number, thread, text),
+        () => ({}),
+      ),
+    );
+    if (problem) return problem;
+  }
+  return undefined;
+}
+
+/** Whether it arrived is asked at the next look. */
+function unlessUnsure(value: unknown): Problem | undefined {
+  return isProblem(value) && !(value as ForgeProblem).isUnsure ? value : undefined;
+}

@@ -1,0 +1,113 @@
+/** What a run has left, as the one commit that is pushed: its tree is the one that was proven, or its checks pass on it now. */
+import { type CheckResult, isGreen } from '../domain/checks/check.ts';
+import { isSupported, supportOf } from '../domain/checks/proof.ts';
+import { type LoopResult, provenBy } from '../domain/run/result.ts';
+import { isProven } from '../domain/run/stop-reason.ts';
+import { isProblem, type Problem } from '../domain/text/problem.ts';
+import { endOf } from '../opening/changed-here.ts';
+import { type EndedRun, findLeavings, type Leavings } from '../opening/leavings.ts';
+import { type CheckWatch, checkMerged } from '../opening/merged-checks.ts';
+import { type OwnGit, openOwnGit } from '../workspace/own-git.ts';
+import { commitOf } from '../workspace/refs.ts';
+import { isRalphs } from '../workspace/repository.ts';
+import { openStoryBranch } from '../workspace/story-branch.ts';
+
+export interface ProvenWork {
+  readonly found: Leavings;
+  /** Of the project. */
+  readonly own: OwnGit;
+  readonly commit: string;
+  /** The branch that it gets at the remote. */
+  readonly branch: string;
+  /** Its checks have passed once more, because the run had checked other files with it. */
+  readonly isRechecked: boolean;
+}
+
+export interface RedWork {
+  readonly red: readonly CheckResult[];
+}
+
+/** Why there is nothing to push: one sentence. */
+export function whyNotProven(id: string, result: LoopResult | undefined): Problem | undefined {
+  const fix = `\`ralph explain ${id}\` says what is missing`;
+  if (!result)
+    return { where: id, what: 'it has not ended, so nothing is proven', fix: `\`ralph resume ${id}\`` };
+  if (!isProven(result.stopReason)) return { where: id, what: `it is not proven: ${result.stopReason}`, fix };
+  if (isSupported(supportOf(provenBy(result)))) return undefined;
+  return {
+    where: id,
+    what: 'nothing was checked, so it gets no pull request',
+    fix: 'run it with `--check`, or add a guardrail',
+  };
+}
+
+/** `base`: the branch that it goes into. */
+export async function findWork(
+  run: EndedRun,
+  base: string,
+  watch: CheckWatch,
+): Promise<ProvenWork | RedWork | Problem> {
+  const found = await leavingsOf(run, base);
+  if (isProblem(found)) return found;
+  const { own, work: commit } = found;
+  const missing = await own.bring(commit, true);
+  if (missing) return missing;
+  const branch = found.from ?? `ralph/${run.id}`;
+  const differs = await isOther(run, found);
+  if (isProblem(differs)) return differs;
+  if (differs) {
+    const checks = await checkMerged(run, found, commit, watch);
+    if (isProblem(checks)) return checks;
+    if (!isGreen(checks)) return { red: checks };
+  }
+  const problem = await standOn(run, found);
+  return problem ?? { found, own, commit, branch, isRechecked: differs };
+}
+
+async function leavingsOf(run: EndedRun, base: string): Promise<Leavings | Problem> {
+  const found = await findLeavings(run);
+  if (isProblem(found)) return found;
+  if ('conflicts' in found) {
+    const what = 'you and the run have changed the same lines, so they cannot be told apart';
+    return { where: run.id, what, fix: 'commit what you want of them, or run it in a worktree' };
+  }
+  return 'nothing' in found ? committedWork(run, found.nothing, base) : found;
+}
+
+/** It is on the user's own branch already. */
+async function committedWork(run: EndedRun, why: string, base: string): Promise<Leavings | Problem> {
+  const nothing: Problem = { where: run.id, what: `there is nothing to push: ${why}` };
+  const own = await openOwnGit({ cwd: run.project.root, env: run.env });
+  if (isProblem(own)) return own;
+  const commit = run.past.result?.proof.commit;
+  const began = run.past.prepared?.start?.branch;
+  if (!commit || (await commitOf(own.repository, commit)) === undefined) return nothing;
+  const from = began && began !== base ? { from: began } : {};
+  return {
+    kind: 'here',
+    own,
+    branch: base,
+    base: commit,
+    work: commit,
+    left: [],
+    shared: new Set(),
+    ...from,
+  };
+}
+
+/** Whether it holds something else than what was checked last. */
+async function isOther(run: EndedRun, { kind, own, worktree, work }: Leavings): Promise<boolean | Problem> {
+  if (kind === 'parallel') return run.past.result?.proof.commit !== work;
+  const end = endOf(run.past);
+  if (end === undefined) return true;
+  const changes = await (worktree?.own ?? own).changedPaths(end, `${work}^{tree}`);
+  return isProblem(changes) ? changes : changes.some(({ path }) => !isRalphs(path));
+}
+
+/** The branch of a worktree becomes what is pushed: the next work is built on it. */
+async function standOn(run: EndedRun, { worktree, from, work }: Leavings): Promise<Problem | undefined> {
+  const inside = worktree?.own;
+  if (!inside || from === undefined || (await inside.head()).commit === work) return undefined;
+  const branch = await openStoryBranch({ cwd: inside.top, env: run.env }, from);
+  return isProblem(branch) ? branch : branch.standOn(work);
+}

@@ -1,0 +1,73 @@
+/** What was done at the forge, in words: the one place for them. */
+import type { ForgeAct, ForgeEnding, ForgeEvent, RoundReason } from '../domain/forge/forge-event.ts';
+import type { ForgeState } from '../domain/forge/forge-state.ts';
+import { listSome } from '../domain/text/feedback.ts';
+import { commitPhrase, phrase } from './phrases.ts';
+import type { Mark } from './style.ts';
+
+type Told = Exclude<ForgeEvent, { readonly type: 'forge-started' }>;
+
+export function forgeWords(event: Told): readonly [Mark, string] {
+  switch (event.type) {
+    case 'forge':
+      return actWords(event);
+    case 'forge-round':
+      return ['retry', `${ROUNDS[event.why] ?? phrase(event.why)}${named(event.names)}: working on it again`];
+    case 'forge-noted':
+      return ['note', `Nothing of ours, ${phrase(event.what)}${named(event.names)}`];
+    case 'forge-ended':
+      return [event.reason === 'needs_you' ? 'attention' : 'note', endingWords(event)];
+    default:
+      return event satisfies never;
+  }
+}
+
+function named(names: readonly string[]): string {
+  return names.length === 0 ? '' : `: ${phrase(listSome(names))}`;
+}
+
+const ROUNDS: Readonly<Record<RoundReason, string>> = {
+  checks: 'Checks of the pull request are red',
+  review: 'The review asks for changes',
+  conflict: 'The pull request conflicts with its base',
+  foreign: 'Somebody else has pushed to the branch',
+};
+
+const ACTS: Readonly<Record<ForgeAct, string>> = {
+  push: 'Pushed the branch',
+  proof: 'Pushed the proof',
+  open: 'Opened a draft pull request',
+  update: 'Updated the pull request',
+  comment: 'Wrote the status comment',
+  reply: 'Replied in the review',
+  ready: 'Marked the pull request as ready',
+  merge: 'Merged the pull request',
+};
+
+function actWords(event: ForgeEvent & { type: 'forge' }): readonly [Mark, string] {
+  const { act, outcome, detail, address, commit } = event;
+  const what = Object.hasOwn(ACTS, act) ? ACTS[act] : phrase(act);
+  if (outcome === 'failed') return ['warning', `At the forge, ${phrase(act)} failed: ${phrase(detail)}`];
+  if (outcome === 'nothing-to-do') return ['note', `${what}: nothing to do`];
+  const where = address ?? (commit === undefined ? detail : `${detail} ${commitPhrase(commit)}`);
+  return ['note', where === '' ? what : `${what}: ${phrase(where)}`];
+}
+
+const ENDINGS: Readonly<Record<ForgeEnding, string>> = {
+  pull_request_ready: 'The pull request is ready: its checks are green, and nobody asks for anything.',
+  merged: 'The pull request is merged.',
+  pull_request_closed: 'The pull request was closed.',
+  needs_you: 'The pull request needs you.',
+};
+
+export function endingWords({ reason, detail }: NonNullable<ForgeState['ended']>): string {
+  const sentence = Object.hasOwn(ENDINGS, reason) ? ENDINGS[reason] : phrase(reason);
+  return detail === '' ? sentence : `${sentence} ${phrase(detail)}`;
+}
+
+/** Where it is and how it stands, in one line; undefined: there is none. */
+export function pullRequestWords(forge: ForgeState | null | undefined): string | undefined {
+  if (forge?.address === undefined) return undefined;
+  const { address, ended } = forge;
+  return `Pull request: ${phrase(address)}${ended ? ` (${phrase(ended.reason.replaceAll('_', ' '))})` : ''}`;
+}

@@ -1,0 +1,200 @@
+/** `ralph pr`: a proven run becomes one draft pull request; what is not proven, or would need force, is refused. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { loopEnded } from '../rig/ended-run.ts';
+import { createForge, type Fake, TOKEN } from '../rig/forge.ts';
+import { ledgerOf, only, recordOf, runsOf } from '../rig/ledger.ts';
+import { ralph } from '../rig/ralph.ts';
+import { folder, type Repo, repo } from '../rig/repo.ts';
+
+const FILES = { 'README.md': '# test\n', 'a.txt': '1\n', '.gitignore': '.ralph/\n' };
+
+async function pr(work: Repo, forge: Fake, ...args: readonly string[]) {
+  const ended = await ralph(['pr', '--json', ...args], { cwd: work.dir, env: forge.env });
+  return { ...ended, result: ended.stdout.startsWith('{') ? JSON.parse(ended.stdout) : undefined };
+}
+
+async function proven(script?: string, args?: readonly string[]) {
+  const work = repo(FILES);
+  const forge = await createForge(work);
+  await loopEnded(work, { ...(script !== undefined && { script }), ...(args && { args }) });
+  return { work, forge };
+}
+
+describe('a proven run', () => {
+  test('is pushed and gets one draft with its proof', { tags: 'promise' }, async () => {
+    const { work, forge } = await proven();
+    const { code, result, stderr } = await pr(work, forge);
+    expect([code, stderr]).toMatchObject([0, expect.stringContaining('Opened a draft pull request')]);
+    const [id = ''] = runsOf(work);
+    const ref = `refs/ralph/proofs/${id}`;
+    expect(result).toMatchObject({
+      ...{ runId: id, outcome: 'opened', number: 1, state: 'open', draft: true, proof: ref },
+      ...{ branch: 'ralph/login', base: 'main', commit: forge.tip('ralph/login') },
+    });
+    const [pull] = forge.state.pulls;
+    expect(pull).toMatchObject({ title: 'Make it new', draft: true, base: 'main', head: 'ralph/login' });
+    expect(pull?.body).toContain('`test -f new.txt` passed');
+    expect(pull?.body.split('<details>')[0]?.split('\n').length).toBeLessThan(30);
+    // Whoever fetches the proof can verify it in another clone.
+    const clone = folder('ralph-clone-');
+    clone.git('clone', '--quiet', '--branch', 'ralph/login', forge.bare.dir, '.');
+    clone.git('fetch', '--quiet', 'origin', ref);
+    clone.write('run.proof', clone.git('show', 'FETCH_HEAD:run.proof'));
+    const verified = await ralph(['verify', 'run.proof', '--commit', result.commit], { cwd: clone.dir });
+    expect(verified.stdout).not.toContain('does not hold');
+    // The same again changes nothing.
+    const before = forge.writes().length;
+    const again = await pr(work, forge);
+    expect([again.code, again.result.outcome, forge.writes().length]).toEqual([0, 'unchanged', before]);
+    expect(forge.state.pulls).toHaveLength(1);
+  });
+
+  test('is on the ledger before and after each act, and the token is nowhere', async () => {
+    const { work, forge } = await proven();
+    await pr(work, forge);
+    const events = ledgerOf(work);
+    expect(only(events, 'forge-started').map(({ act }) => act)).toEqual(['push', 'proof', 'open']);
+    expect(only(events, 'forge').map(({ act, outcome }) => [act, outcome])).toEqual([
+      ['push', 'done'],
+      ['proof', 'done'],
+      ['open', 'done'],
+    ]);
+    expect(new Set(forge.state.authorizations)).toEqual(new Set([`Bearer ${TOKEN}`]));
+    const [id = ''] = runsOf(work);
+    const kept = [recordOf(work, id).folder, work.path('.ralph'), work.path('.git')].flatMap(filesIn);
+    expect(kept.filter(file => readFileSync(file).includes(TOKEN))).toEqual([]);
+    expect(kept.length).toBeGreaterThan(20);
+  });
+
+  test('is seen by status, explain and the report', async () => {
+    const { work, forge } = await proven();
+    const { result } = await pr(work, forge);
+    for (const command of ['status', 'explain', 'report']) {
+      const { stdout } = await ralph([command], { cwd: work.dir });
+      expect(stdout, command).toContain(result.address);
+    }
+  });
+
+  test('in the own files of the user is pushed as a branch of its own', async () => {
+    const { work, forge } = await proven(undefined, []);
+    const { code, result } = await pr(work, forge);
+    const [id = ''] = runsOf(work);
+    expect([code, result?.branch, work.git('status', '--porcelain')]).toEqual([
+      0,
+      `ralph/${id}`,
+      '?? new.txt\n',
+    ]);
+    const again = await pr(work, forge);
+    expect([again.code, again.result.commit]).toEqual([0, result.commit]);
+  });
+
+  test('keeps words that somebody has put into the body', async () => {
+    const { work, forge } = await proven();
+    await pr(work, forge);
+    const [pull] = forge.state.pulls;
+    if (pull) pull.body = 'mine';
+    expect((await pr(work, forge)).code).toBe(0);
+    expect(pull?.body).toBe('mine');
+  });
+});
+
+describe('refused is', () => {
+  test('a run that is not proven', { tags: 'promise' }, async () => {
+    const work = repo(FILES);
+    const forge = await createForge(work);
+    const args = [
+      'loop',
+      'x',
+      '--check',
+      'false',
+      '--max-iterations',
+      '1',
+      '--agent',
+      'true',
+      '--worktree',
+      'w',
+    ];
+    await ralph(args, { cwd: work.dir });
+    const { code, stderr } = await pr(work, forge);
+    expect([code, stderr]).toMatchObject([2, expect.stringContaining('it is not proven: max_iterations')]);
+    expect(forge.state.requests).toEqual([]);
+  });
+
+  test('a branch that holds other work, and it stays', { tags: 'promise' }, async () => {
+    const { work, forge } = await proven();
+    work.git('commit', '--quiet', '--allow-empty', '--message', 'other');
+    work.git('push', '--quiet', 'origin', 'HEAD:refs/heads/ralph/login');
+    const before = forge.tip('ralph/login');
+    const { code, stderr } = await pr(work, forge);
+    expect([code, stderr]).toMatchObject([2, expect.stringContaining('with other work on it')]);
+    expect([forge.tip('ralph/login'), forge.state.pulls]).toEqual([before, []]);
+  });
+
+  test('work that was changed since and does not pass any more', async () => {
+    const { work, forge } = await proven();
+    work.git('-C', '.ralph/worktrees/login', 'rm', '--quiet', '--force', '--ignore-unmatch', 'new.txt');
+    work.write('.ralph/worktrees/login/late.txt', 'late\n');
+    work.git('-C', '.ralph/worktrees/login', 'clean', '--quiet', '--force', 'new.txt');
+    const { code, result } = await pr(work, forge);
+    expect([code, result.outcome, forge.tip('ralph/login')]).toEqual([1, 'red', undefined]);
+  });
+
+  test.each([
+    [['--base', '--upload-pack=x'], 'is no name of a branch'],
+    [['--base', 'a..b'], 'is no name of a branch'],
+    [['--remote', '--force'], 'is no name of a remote'],
+    [['--remote', 'nowhere'], 'there is no remote nowhere'],
+    [['--repo', '../../x'], 'is no repository'],
+    [['--repo', 'a/b/c'], 'is no repository'],
+    [['--ready'], 'needs --follow'],
+    [['--ci-rounds', 'x'], 'must be a whole number'],
+    [['--merge-method', 'force'], 'must be one of merge, squash, rebase'],
+  ])('%j', async (args, words) => {
+    const { work, forge } = await shared();
+    const { code, stderr } = await pr(work, forge, ...args);
+    expect([code, stderr]).toMatchObject([2, expect.stringContaining(words)]);
+    expect(forge.writes()).toEqual([]);
+  });
+});
+
+function filesIn(dir: string): readonly string[] {
+  const all = readdirSync(dir, { recursive: true, withFileTypes: true });
+  return all.filter(entry => entry.isFile()).map(entry => join(entry.parentPath, entry.name));
+}
+
+function shared() {
+  return proven();
+}
+
+describe('a forge that', () => {
+  test.each([
+    ['limits, says so and is waited for', { status: 429, headers: { 'retry-after': '1' } }],
+    ['has no answer for a moment', { status: 502 }],
+    ['hangs up', { close: true }],
+  ])('%s', async (_, fault) => {
+    const { work, forge } = await proven();
+    forge.state.faults.set(1, fault).set(4, fault);
+    const { code, stderr } = await pr(work, forge);
+    expect([code, forge.state.pulls.length]).toEqual([0, 1]);
+    expect(stderr).toContain('Retrying in 1 s.');
+  });
+
+  test('has opened it and does not say so is asked before a second one is opened', async () => {
+    const { work, forge } = await proven();
+    forge.state.arrives = (count, what) => {
+      if (what.startsWith('POST /repos/octo/demo/pulls') && !forge.state.faults.has(-1))
+        forge.state.faults.set(count, { close: true, after: true }).set(-1, {});
+    };
+    const { code, result } = await pr(work, forge);
+    expect([code, result.number, forge.state.pulls.length]).toEqual([0, 1, 1]);
+  });
+
+  test('does not know the token is told in one sentence', async () => {
+    const { work, forge } = await proven();
+    forge.state.faults.set(1, { status: 401 });
+    const { code, stderr } = await pr(work, forge);
+    expect([code, stderr]).toMatchObject([2, expect.stringContaining('the token is not valid')]);
+  });
+});

@@ -1,0 +1,266 @@
+/** A forge on loopback: speaks as much of GitHub's API as Ralph uses, with a bare repository that takes no push by force. */
+import { execFileSync } from 'node:child_process';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { onTestFinished } from 'vitest';
+import { folder, gitEnv, type Repo } from './repo.ts';
+
+export const TOKEN = 'ghp_0123456789abcdefghijABCDEFGHIJ012345';
+
+export interface FakePull {
+  readonly number: number;
+  readonly head: string;
+  base: string;
+  title: string;
+  body: string;
+  state: 'open' | 'closed';
+  merged: boolean;
+  draft: boolean;
+  mergeable: boolean | null;
+}
+
+export interface FakeWord {
+  readonly id: number;
+  readonly user: { readonly login: string; readonly type: string };
+  body: string;
+  state?: string;
+  path?: string;
+  line?: number;
+  in_reply_to_id?: number;
+}
+
+interface FakeCheck {
+  readonly id: number;
+  readonly name: string;
+  readonly status: string;
+  readonly conclusion: string | null;
+  readonly output?: unknown;
+}
+
+/** What comes instead of an answer; `after`: the request has been done. */
+export interface Fault {
+  readonly status?: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly close?: boolean;
+  readonly after?: boolean;
+}
+
+export type Fake = Awaited<ReturnType<typeof createForge>>;
+
+/** `work` gets it as its remote `origin`, with all that it has committed. */
+export async function createForge(work: Repo) {
+  const bare = folder('ralph-bare-');
+  bare.git('init', '--quiet', '--bare', '--initial-branch', 'main');
+  bare.git('config', 'receive.denyNonFastForwards', 'true');
+  work.git('remote', 'add', 'origin', bare.dir);
+  work.git('push', '--quiet', 'origin', 'main');
+  const state = {
+    pulls: [] as FakePull[],
+    comments: [] as FakeWord[],
+    reviews: [] as FakeWord[],
+    threads: [] as FakeWord[],
+    resolved: [] as number[],
+    /** Of a commit. */
+    checks: (_commit: string): readonly FakeCheck[] => [check('test', 'success')],
+    statuses: (_commit: string): readonly unknown[] => [],
+    logs: new Map<number, string>(),
+    writers: new Set(['ralph-bot', 'alice']),
+    me: 'ralph-bot',
+    /** Which faults come, by the number of the request, counted from 1. */
+    faults: new Map<number, Fault>(),
+    requests: [] as string[],
+    authorizations: [] as string[],
+    /** Sees each request before it is done; waits for what it returns. */
+    arrives: (_count: number, _what: string): unknown => undefined,
+    /** Sees each request that was done, before it is answered. */
+    done: (_count: number, _what: string): unknown => undefined,
+  };
+  const tip = (branch: string) => {
+    try {
+      const args = ['rev-parse', '--verify', '--quiet', `refs/heads/${branch}`];
+      return execFileSync('git', args, { cwd: bare.dir, env: gitEnv(), encoding: 'utf8' }).trim();
+    } catch {
+      return undefined;
+    }
+  };
+  let base = '';
+  const answer = createAnswers(state, tip, () => base);
+  const server = createServer((request, response) => {
+    void serve(request, response, state, answer).catch(error => {
+      response.writeHead(500).end(String(error));
+    });
+  });
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  base = `http://127.0.0.1:${(server.address() as { readonly port: number }).port}`;
+  return {
+    ...{ state, bare, tip, url: base },
+    /** Whether a commit that was pushed has this file. */
+    has: (commit: string, file: string) => bare.git('ls-tree', '--name-only', commit, file) !== '',
+    env: { GITHUB_API_URL: base, GITHUB_REPOSITORY: 'octo/demo', GH_TOKEN: TOKEN },
+    writes: () => state.requests.filter(each => !each.startsWith('GET ') && !each.includes('graphql')),
+  };
+}
+
+type State = Fake['state'] extends infer S ? S : never;
+type Answers = (
+  method: string,
+  path: string,
+  body: Record<string, unknown>,
+) => { status: number; value: unknown };
+
+async function serve(request: IncomingMessage, response: ServerResponse, state: State, answer: Answers) {
+  const chunks: Buffer[] = [];
+  for await (const chunk of request) chunks.push(chunk as Buffer);
+  const { method = '', url = '' } = request;
+  const what = `${method} ${decodeURIComponent(url)}`;
+  const count = state.requests.push(what);
+  state.authorizations.push(request.headers.authorization ?? '');
+  await state.arrives(count, what);
+  const fault = state.faults.get(count);
+  const text = Buffer.concat(chunks).toString();
+  const fail = ({ close, status = 500, headers = {} }: Fault) =>
+    close ? request.socket.destroy() : response.writeHead(status, headers).end('{"message":"no"}');
+  if (fault && !fault.after) return void fail(fault);
+  const { status, value } = answer(method, url, text === '' ? {} : JSON.parse(text));
+  await state.done(count, what);
+  if (fault) return void fail(fault);
+  const json = typeof value === 'string' ? value : JSON.stringify(value);
+  const etag = `"${json.length}-${[...json].reduce((sum, sign) => (sum * 31 + sign.charCodeAt(0)) >>> 0, 7)}"`;
+  if (method === 'GET' && request.headers['if-none-match'] === etag)
+    return void response.writeHead(304).end();
+  response.writeHead(status, { 'content-type': 'application/json', etag }).end(json);
+}
+
+function createAnswers(
+  state: State,
+  tip: (branch: string) => string | undefined,
+  base: () => string,
+): Answers {
+  const bot = () => ({ login: state.me, type: 'User' });
+  let ids = 1_000;
+  const shown = (pull: FakePull) => ({
+    ...{ number: pull.number, title: pull.title, body: pull.body, state: pull.state, draft: pull.draft },
+    ...{ merged: pull.merged, merged_at: pull.merged ? '2026-11-17T00:00:00Z' : null },
+    ...{ mergeable: pull.mergeable, node_id: `PR_${pull.number}`, user: bot() },
+    html_url: `${base()}/octo/demo/pull/${pull.number}`,
+    head: { ref: pull.head, sha: tip(pull.head) ?? '0'.repeat(40) },
+    base: { ref: pull.base, sha: tip(pull.base) },
+  });
+  const found = (value: unknown) => ({ status: 200, value });
+  const made = (value: unknown) => ({ status: 201, value });
+  const missing = { status: 404, value: { message: 'Not Found' } };
+  const pullAt = (number: string | undefined) => state.pulls.find(pull => pull.number === Number(number));
+  const open = (body: Record<string, unknown>) => {
+    const head = String(body.head);
+    if (state.pulls.some(pull => pull.head === head && pull.state === 'open'))
+      return {
+        status: 422,
+        value: { message: 'Validation Failed', errors: [{ message: 'A pull request already exists' }] },
+      };
+    const pull: FakePull = {
+      ...{ number: state.pulls.length + 1, head, base: String(body.base), title: String(body.title) },
+      ...{
+        body: String(body.body),
+        state: 'open',
+        merged: false,
+        draft: body.draft === true,
+        mergeable: true,
+      },
+    };
+    state.pulls.push(pull);
+    return made(shown(pull));
+  };
+  const say = (list: FakeWord[], body: Record<string, unknown>, more: Partial<FakeWord> = {}) => {
+    const word: FakeWord = { id: ++ids, user: bot(), body: String(body.body), ...more };
+    list.push(word);
+    return made(word);
+  };
+  const graph = ({ query, variables }: Record<string, unknown>) => {
+    const pull = state.pulls.find(({ number }) => `PR_${number}` === (variables as { id?: string }).id);
+    if (pull) pull.draft = false;
+    if (!String(query).includes('reviewThreads')) return found({ data: {} });
+    const nodes = state.resolved.map(id => ({ isResolved: true, comments: { nodes: [{ databaseId: id }] } }));
+    return found({ data: { repository: { pullRequest: { reviewThreads: { nodes } } } } });
+  };
+  const merge = (pull: FakePull, { sha }: Record<string, unknown>) => {
+    if (sha !== tip(pull.head)) return { status: 409, value: { message: 'Head branch was modified' } };
+    Object.assign(pull, { merged: true, state: 'closed' });
+    return found({ merged: true });
+  };
+  return (method, url, body) => {
+    const { pathname, searchParams } = new URL(url, 'http://x');
+    const path = pathname.replace('/repos/octo/demo', '');
+    const [, first, second, third, fourth] = path.split('/');
+    const route = `${method} ${path.replace(/\/(\d+|[0-9a-f]{40})(?=\/|$)/g, '/:id').replace(/collaborators\/[^/]+/, 'collaborators/:id')}`;
+    const pull = pullAt(second);
+    switch (route) {
+      case 'GET /user':
+        return state.me === '' ? { status: 403, value: {} } : found({ login: state.me });
+      case 'GET ':
+        return found({ default_branch: 'main' });
+      case 'GET /pulls': {
+        const head = searchParams.get('head')?.split(':')[1];
+        return found(
+          state.pulls
+            .filter(each => each.head === head)
+            .toReversed()
+            .map(shown),
+        );
+      }
+      case 'POST /pulls':
+        return open(body);
+      case 'GET /pulls/:id':
+        return pull ? found(shown(pull)) : missing;
+      case 'PATCH /pulls/:id':
+        if (!pull) return missing;
+        pull.body = String(body.body);
+        return found(shown(pull));
+      case 'PUT /pulls/:id/merge':
+        return pull ? merge(pull, body) : missing;
+      case 'GET /pulls/:id/reviews':
+        return found(state.reviews);
+      case 'GET /pulls/:id/comments':
+        return found(state.threads);
+      case 'POST /pulls/:id/comments/:id/replies':
+        return say(state.threads, body, { in_reply_to_id: Number(fourth) });
+      case 'GET /issues/:id/comments':
+        return found(state.comments);
+      case 'POST /issues/:id/comments':
+        return say(state.comments, body);
+      case 'PATCH /issues/comments/:id': {
+        const comment = state.comments.find(({ id }) => id === Number(third));
+        if (comment) comment.body = String(body.body);
+        return comment ? found(comment) : missing;
+      }
+      case 'GET /commits/:id/check-runs':
+        return found({ check_runs: state.checks(second ?? '') });
+      case 'GET /commits/:id/status':
+        return found({ statuses: state.statuses(second ?? '') });
+      case 'GET /actions/jobs/:id/logs': {
+        const log = state.logs.get(Number(third));
+        return log === undefined ? missing : found(log);
+      }
+      case 'GET /check-runs/:id/annotations':
+        return found([]);
+      case 'GET /collaborators/:id/permission':
+        return found({ permission: state.writers.has(second ?? '') ? 'write' : 'read' });
+      case 'POST /graphql':
+        return graph(body);
+      default:
+        throw new Error(`the rig does not know ${route} (${first})`);
+    }
+  };
+}
+
+export function check(name: string, conclusion: string | null, id = 7): FakeCheck {
+  return { id, name, status: conclusion === null ? 'in_progress' : 'completed', conclusion };
+}
+
+export function word(login: string, body: string, more: Partial<FakeWord> = {}): FakeWord {
+  return { id: ++words, user: { login, type: login.endsWith('[bot]') ? 'Bot' : 'User' }, body, ...more };
+}
+
+let words = 100;
