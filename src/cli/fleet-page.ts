@@ -84,7 +84,7 @@ function listedUnit(unit: ListedUnit): ListedRun {
       questions: [],
       raise: null,
       lanes: null,
-      forge: null,
+      pullRequest: null,
     },
     checks: { passed: 0, failed: 0 },
   };

@@ -1,4 +1,5 @@
 /** `ralph explain`: in plain words why a run stopped, what was missing, what happened on the way, and what to do next. */
+import { pullRequestOf } from '../domain/forge/forge-state.ts';
 import { boardUsage, laneUsage } from '../domain/lanes/board-sums.ts';
 import type { LoopCommand } from '../domain/run/event.ts';
 import { exitCodeOf, isSuccess } from '../domain/run/stop-reason.ts';
@@ -72,7 +73,7 @@ export function explain(view: RunView, now: Now): Explanation {
               ...(view.board ? landed(view) : proofsOf(view)),
             ]
           : [...causesOf(view), ...unlanded(view), ...landed(view)],
-    onTheWay: [...pullRequestOf(view), ...onTheWay(view)],
+    onTheWay: [...ofPullRequest(view), ...onTheWay(view)],
     spent: spentOn(view),
     next: now.next?.map(phrase) ?? whatNext(view, now),
   };
@@ -194,9 +195,9 @@ function approvals({ moves }: RunView): readonly string[] {
 
 const MOST = 5;
 
-function pullRequestOf({ forge }: RunView): readonly string[] {
-  const words = pullRequestWords(forge);
-  return words === undefined ? [] : [`${words}.`];
+function ofPullRequest({ forge }: RunView): readonly string[] {
+  const pull = pullRequestOf(forge);
+  return pull ? [`${pullRequestWords(pull)}.`] : [];
 }
 
 function onTheWay(view: RunView): readonly string[] {

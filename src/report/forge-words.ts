@@ -1,6 +1,6 @@
 /** What was done at the forge, in words: the one place for them. */
 import type { ForgeAct, ForgeEnding, ForgeEvent, RoundReason } from '../domain/forge/forge-event.ts';
-import type { ForgeState } from '../domain/forge/forge-state.ts';
+import type { ForgeState, PullRequestState } from '../domain/forge/forge-state.ts';
 import { listSome } from '../domain/text/feedback.ts';
 import { commitPhrase, phrase } from './phrases.ts';
 import type { Mark } from './style.ts';
@@ -65,9 +65,7 @@ export function endingWords({ reason, detail }: NonNullable<ForgeState['ended']>
   return detail === '' ? sentence : `${sentence} ${phrase(detail)}`;
 }
 
-/** Where it is and how it stands, in one line; undefined: there is none. */
-export function pullRequestWords(forge: ForgeState | null | undefined): string | undefined {
-  if (forge?.address === undefined) return undefined;
-  const { address, ended } = forge;
-  return `Pull request: ${phrase(address)}${ended ? ` (${phrase(ended.reason.replaceAll('_', ' '))})` : ''}`;
+/** Where it is and how it stands, in one line. */
+export function pullRequestWords({ address, outcome }: PullRequestState): string {
+  return `Pull request: ${phrase(address)}${outcome === null ? '' : ` (${phrase(outcome.replaceAll('_', ' '))})`}`;
 }

@@ -1,5 +1,6 @@
 /** A run as Markdown that can be pasted into a pull request: the final block, then its iterations. */
 
+import { pullRequestOf } from '../domain/forge/forge-state.ts';
 import type { Board } from '../domain/lanes/board.ts';
 import { laneOutcome } from '../domain/lanes/board-sums.ts';
 import { trustMark } from '../domain/run/ledger-trust.ts';
@@ -49,12 +50,12 @@ export function markdownOf(
       ];
   const doubts = ledgerProof(integrity).filter(({ holds }) => holds !== 'yes');
   const prompt = averagePrompt(view);
-  const pull = pullRequestWords(view.forge);
+  const pull = pullRequestOf(view.forge);
   return [
     '### Ralph',
     '',
     ...lines,
-    ...(pull === undefined ? [] : [`- ${say(pull)}`]),
+    ...(pull ? [`- ${say(pullRequestWords(pull))}`] : []),
     ...(prompt ? [`- Prompt: ${promptPhrase(prompt)}, on average`] : []),
     ...doubts.map(({ text }) => `- ${say(text)}`),
     ...causes(view),

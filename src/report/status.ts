@@ -95,10 +95,11 @@ function proofLines(runs: readonly RunOverview[], style: Style): readonly string
 
 /** Of the latest runs that have one: an address is too long for a column. */
 function pullRequestLines(runs: readonly RunOverview[], style: Style): readonly string[] {
-  const lines = runs.slice(-MOST_PULLS).flatMap(({ id, forge }) => {
-    const words = pullRequestWords(forge);
-    return words === undefined ? [] : wrapAround(`${id}: ${words}`, style.width);
-  });
+  const lines = runs
+    .slice(-MOST_PULLS)
+    .flatMap(({ id, pullRequest }) =>
+      pullRequest ? wrapAround(`${id}: ${pullRequestWords(pullRequest)}`, style.width) : [],
+    );
   return lines.length === 0 ? [] : ['', ...lines];
 }
 

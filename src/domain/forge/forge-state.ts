@@ -17,6 +17,20 @@ export interface ForgeState {
   readonly ended?: { readonly reason: ForgeEnding; readonly detail: string };
 }
 
+/** The pull request of a run. */
+export interface PullRequestState {
+  readonly number: number;
+  readonly address: string;
+  /** How following it ended; null: it has not, or nobody follows it. */
+  readonly outcome: ForgeEnding | null;
+}
+
+export function pullRequestOf(forge: ForgeState | null | undefined): PullRequestState | null {
+  const { number, address, ended } = forge ?? {};
+  if (number === undefined || address === undefined) return null;
+  return { number, address, outcome: ended?.reason ?? null };
+}
+
 export const NOTHING_DONE: ForgeState = {
   pushed: [],
   checkRounds: {},

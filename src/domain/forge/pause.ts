@@ -30,7 +30,7 @@ export function pauseFor(reply: ForgeReply | 'lost', attempt: number, now: numbe
 }
 
 const MINUTE = 60_000;
-/** A limit of an hour has come to its end by then. */
+/** A limit lasts an hour. */
 const LONGEST = 2 * 3_600_000;
 
 function backOff(attempt: number): number {

@@ -1,7 +1,7 @@
 /** A run at a glance: what `ralph status`, the library and the dashboard say of it. */
 
 import { provenWords } from '../checks/proof.ts';
-import type { ForgeState } from '../forge/forge-state.ts';
+import { type PullRequestState, pullRequestOf } from '../forge/forge-state.ts';
 import { boardUsage, type LaneOutcome, laneOutcome } from '../lanes/board-sums.ts';
 import { type AskedQuestion, openQuestions } from '../stories/questions.ts';
 import { pick } from '../text/fields.ts';
@@ -58,8 +58,8 @@ export interface RunOverview {
   readonly raise: Raise | null;
   /** Whether its ledger is what Ralph wrote, by its end. */
   readonly ledger: LedgerTrust;
-  /** What was done for its pull request; null: nothing. */
-  readonly forge: ForgeState | null;
+  /** Its pull request; null: it has none. */
+  readonly pullRequest: PullRequestState | null;
   /** Of a parallel run: where each piece of work stands; null: it is none. */
   readonly lanes: readonly LaneOutcome[] | null;
 }
@@ -90,7 +90,7 @@ export function overview(state: RunState, around: Around): RunOverview {
     maxIterations: head?.maxIterations ?? null,
     cost: (result ? result.totalCost : (board ? boardUsage(board) : usedSoFar(state))?.cost) ?? null,
     lanes: board?.lanes.map(laneOutcome) ?? null,
-    forge: state.forge ?? null,
+    pullRequest: pullRequestOf(state.forge),
     checks: countChecks(result ? lastChecksOf(result) : checks),
     proof: result && around.ledger.kind === 'intact' ? provenWords(provenBy(result, head?.sandbox)) : null,
   };

@@ -199,6 +199,10 @@ export const NOTHING_YET: RunState = {
 export function fold(before: RunState, event: Timed): RunState {
   // The run itself has ended, or has not begun again: its time stands still.
   if (isForgeEvent(event)) return { ...before, forge: afterForgeEvent(before.forge, event) };
+  return afterEvent(before, event);
+}
+
+function afterEvent(before: RunState, event: Timed): RunState {
   const board = afterBoardEvent(before.board, event);
   const { waiting, ...rest } = before;
   const state = {
