@@ -7,6 +7,7 @@ import { rolldown } from 'rolldown';
 import { ascii } from './ascii.mjs';
 import { guardProgram, hookMain, hookMore, hookProgram } from './hook-program.mjs';
 import { lazyBuiltins } from './lazy-builtins.mjs';
+import { sbom } from './sbom.mjs';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 const bundled = [
@@ -48,6 +49,7 @@ await bundlePlugin();
 writeMarketplace();
 chmodSync(join(root, 'dist/bin/ralph.cjs'), 0o755);
 writeFileSync(join(root, 'dist/THIRD-PARTY-LICENSES.txt'), bundled.map(license).join('\n\n'));
+writeFileSync(join(root, 'dist/sbom.cdx.json'), `${JSON.stringify(sbom(root, bundled), null, 2)}\n`);
 
 /** The compiler writes types for every module; those that the exports lead to are one in seven, and each file costs who installs it. */
 function removeUnreached(folder) {

@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { cpSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { folder } from './rig/repo.ts';
@@ -32,6 +32,66 @@ test('every dependency is pinned', { tags: 'promise' }, () => {
     ([, version]) => !/^\d+\.\d+\.\d+$/.test(String(version)),
   );
   expect(loose).toEqual([]);
+});
+
+interface Component {
+  readonly name: string;
+  readonly version: string;
+  readonly scope: string;
+  readonly hashes?: readonly { readonly alg: string; readonly content: string }[];
+}
+
+test('the bill of materials names everything that is in the bundles, with its hash', () => {
+  const { bomFormat, components, metadata }: Record<string, unknown> & { components: readonly Component[] } =
+    read('dist/sbom.cdx.json');
+  expect(bomFormat).toBe('CycloneDX');
+  expect(metadata).toMatchObject({ component: { name: read('package.json').name } });
+  const inside = components.filter(({ scope }) => scope === 'required');
+  // What the licences are printed of is what is in it: the build has one list for both.
+  const licensed = readFileSync(join(ROOT, 'dist/THIRD-PARTY-LICENSES.txt'), 'utf8');
+  for (const { name, version, hashes } of inside) {
+    expect(licensed).toContain(`${name} ${version}\n`);
+    expect(hashes?.[0]?.content, name).toMatch(/^[0-9a-f]{128}$/);
+  }
+  // Whatever package a bundle has code of, by the comments that the bundler writes before each module.
+  const bundles = ['main', 'yaml', 'string-width', 'babel-parser'].map(name => `dist/bin/${name}.cjs`);
+  const named = bundles.flatMap(file => [
+    ...readFileSync(join(ROOT, file), 'utf8').matchAll(/^\/\/ node_modules\/((?:@[^/\s]+\/)?[^/\s]+)\//gm),
+  ]);
+  const missing = named.map(([, name]) => name).filter(name => !inside.some(each => each.name === name));
+  expect([...new Set(missing)]).toEqual([]);
+});
+
+test('nothing runs when it is installed, and nothing is installed with it', { tags: 'promise' }, () => {
+  const { scripts, dependencies = {} } = read('package.json');
+  expect(dependencies).toEqual({});
+  expect(Object.keys(scripts).filter(name => /^(pre|post)?install$/.test(name))).toEqual([]);
+});
+
+test('the same source makes the same package, wherever it is built', () => {
+  const copy = folder();
+  const tracked = execFileSync('git', ['ls-files', '-co', '--exclude-standard', '-z'], {
+    cwd: ROOT,
+    encoding: 'utf8',
+  });
+  for (const name of tracked.split('\0').filter(name => name !== '' && existsSync(join(ROOT, name))))
+    cpSync(join(ROOT, name), copy.path(name));
+  // Linked where that is possible, which takes no time.
+  execFileSync('sh', [
+    '-c',
+    'cp -al "$1" "$2" 2>/dev/null || cp -a "$1" "$2"',
+    'sh',
+    join(ROOT, 'node_modules'),
+    copy.dir,
+  ]);
+  const env = { ...process.env, TZ: 'Pacific/Auckland', LANG: 'tr_TR.UTF-8', LC_ALL: 'C' };
+  execFileSync(process.execPath, ['scripts/build.mjs'], { cwd: copy.dir, env });
+  const packed = (cwd: string) => {
+    const argv = ['pack', '--dry-run', '--json', '--ignore-scripts'];
+    const said = execFileSync('npm', argv, { cwd, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] });
+    return JSON.parse(said)[0].integrity as string;
+  };
+  expect(packed(copy.dir)).toBe(packed(ROOT));
 });
 
 test('the package has what every host’s plugin is installed from', () => {
