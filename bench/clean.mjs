@@ -1,4 +1,4 @@
-// What clean proof costs beside proof in place, in a project with 10,000 files.
+// What clean proof costs beside proof in place, and sealed proof beside clean proof, in a project with 10,000 files.
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -28,28 +28,22 @@ export function clean(folder, quick) {
   );
   const options = { cwd: project, env: { ...env, HOME: folder } };
   const check = ['sh', '-c', 'cat d5/*.txt > /dev/null'];
-  const loop = proof => () =>
-    measure(
-      [
-        node,
-        bin,
-        'loop',
-        'x',
-        '--check',
-        'cat d5/*.txt > /dev/null',
-        '--agent',
-        agent,
-        '--proof',
-        proof,
-        '--quiet',
-      ],
-      options,
-    );
+  const words = [node, bin, 'loop', 'x', '--check', 'cat d5/*.txt > /dev/null', '--agent', agent, '--quiet'];
+  const loop =
+    (proof, ...flags) =>
+    () =>
+      measure([...words, '--proof', proof, ...flags], options);
+  const hasSandbox = loop('clean', '--sandbox=srt')().status !== 2;
+  if (!hasSandbox) console.log('       P7 srt does not work here: ralph doctor says why');
   const result = interleaved(quick ? 3 : 7, {
     worktree: () => addWorktree(options),
     check: () => measure(check, options),
     place: loop('place'),
     clean: loop('clean'),
+    ...(hasSandbox && {
+      boxed: loop('clean', '--sandbox=srt'),
+      sealed: loop('sealed', '--sandbox=srt', '--only', 'd1/**'),
+    }),
   });
   const floor = result.worktree.wall + result.check.wall;
   const more = result.clean.wall - result.place.wall;
@@ -62,7 +56,19 @@ export function clean(folder, quick) {
       value: more / floor,
       limit: 1.5,
     },
+    ...(hasSandbox ? [sealedRow(result)] : []),
   ];
+}
+
+function sealedRow({ clean: contained, boxed, sealed }) {
+  return {
+    id: 'P7',
+    what: `a run with sealed proof in ${FILES} files, beside one with clean proof in the same sandbox`,
+    floor: `clean ${ms(boxed.wall)} (contained, without a sandbox: ${ms(contained.wall)})`,
+    ours: ms(sealed.wall),
+    value: sealed.wall / boxed.wall,
+    limit: 1.2,
+  };
 }
 
 function addWorktree(options) {

@@ -27,6 +27,8 @@ export interface DashboardOptions {
   readonly launch?: Launch | undefined;
   /** What a form may choose from, in the project with this root. */
   readonly offers?: ((root: string) => Offers) | undefined;
+  /** The page was asked for by somebody who may have it. */
+  onPage?(): void;
   /** Runs on other machines, after those of the projects. */
   readonly elsewhere?: OtherRuns | undefined;
 }
@@ -88,7 +90,10 @@ function createAnswer(projects: AllProjects, hosts: readonly string[], options: 
     const refused = refusal(credentialsOf(request, query), { token, hosts });
     if (refused) return fail(response, refused.status, refused.why);
     const [first, second, ...rest] = path.slice(1).split('/').map(decode);
-    if (path === '/') return send(response, 'text/html; charset=utf-8', page);
+    if (path === '/') {
+      options.onPage?.();
+      return send(response, 'text/html; charset=utf-8', page);
+    }
     if (first !== 'api' || second === undefined) return fail(response, 404, 'no such page');
     if (second === 'runs' && rest.length === 0)
       return streamList(openStream(response), async () => cleanJson(await projects.list(), redact));

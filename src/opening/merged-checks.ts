@@ -48,7 +48,8 @@ export async function checkMerged(
   const chosen = await chooseSandbox(run);
   if (isProblem(chosen)) return chosen;
   const cwd = project.root;
-  const sandbox = await openSandbox(chosen, { ...run, cwd, emit, disk: createDisk(), adapters: [] });
+  const ended = past.time.latest;
+  const sandbox = await openSandbox(chosen, { ...run, cwd, emit, ended, disk: createDisk(), adapters: [] });
   if (isProblem(sandbox)) return sandbox;
   const logs = mkdtempSync(join(tmpdir(), 'ralph-land-'));
   try {

@@ -1,14 +1,23 @@
 /** What agent and checks may do, worked out from the settings, the agent's needs and where the work is. */
-import { existsSync, lstatSync, readdirSync, readFileSync, realpathSync } from 'node:fs';
+import {
+  existsSync,
+  lstatSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  realpathSync,
+  statSync,
+} from 'node:fs';
 import { homedir } from 'node:os';
-import { join, relative, resolve } from 'node:path';
+import { dirname, join, relative, resolve } from 'node:path';
 import type { AgentNeeds } from '../agents/agent.ts';
 import { ADAPTERS } from '../agents/registry.ts';
 import type { SandboxSettings } from '../config/settings-shape.ts';
+import { RUN_UNASKED } from '../domain/text/known-files.ts';
 import { isProblem, type Problem } from '../domain/text/problem.ts';
 import { ensureFolder, tryTo, writePrivate } from '../platform/files.ts';
 import { splitWords } from '../platform/shell.ts';
-import { findHidden, isBelow, isInside, resolvePath, SECRET_PATHS } from '../sandbox/hidden.ts';
+import { findHidden, findSecrets, isBelow, isInside, resolvePath, SECRET_PATHS } from '../sandbox/hidden.ts';
 import type { ContainerOptions, Network, SandboxSpec } from '../sandbox/provider.ts';
 import type { ProjectPaths } from '../store/paths.ts';
 import { statePaths } from '../store/state.ts';
@@ -30,6 +39,10 @@ export interface PlannedSpec {
   readonly notices: readonly string[];
   /** Trusted paths that are not there and must not be created. Ralph itself creates its marker. */
   readonly absent: readonly string[];
+  /** Links on the way to trusted paths, with where they lead: what they lead to can be bound, they cannot. */
+  readonly links: ReadonlyMap<string, string>;
+  /** Where a rebase that is left unfinished says what is run when it continues. */
+  readonly todos: readonly string[];
 }
 
 export async function planSpec(input: SpecInput): Promise<PlannedSpec | Problem> {
@@ -48,7 +61,8 @@ export async function planSpec(input: SpecInput): Promise<PlannedSpec | Problem>
   for (const agent of settled) makeState(agent, at);
   const git = repo ? [repo.commonDir, repo.gitDir] : [];
   const roots = real([repo?.top ?? cwd, ...git, ...state, ...settings.writable.map(at)]);
-  const trusted = trustedPaths(input, repo, at, settled, await settingsFiles(repo)).filter(path =>
+  const ofGit = [...(await settingsFiles(repo)), ...(await configuredPrograms(repo))];
+  const trusted = trustedPaths(input, repo, at, settled, ofGit).filter(path =>
     roots.some(root => isInside(path, root)),
   );
   const own = real([...state, ...settings.writable.map(at)]);
@@ -57,8 +71,9 @@ export async function planSpec(input: SpecInput): Promise<PlannedSpec | Problem>
     home,
     project.root,
   );
+  const byName = findSecrets(home).filter(path => ![...own, ...secret].some(known => isBelow(path, known)));
   const hidden = await hideable(
-    secret.filter(path => !own.some(mine => isBelow(mine, path))),
+    [...secret, ...byName].filter(path => !own.some(mine => isBelow(mine, path))),
     repo,
   );
   if (isProblem(hidden)) return hidden;
@@ -82,6 +97,8 @@ export async function planSpec(input: SpecInput): Promise<PlannedSpec | Problem>
     },
     notices: hidden.notices,
     absent: trusted.filter(path => !isThere(path) && !path.endsWith('/.ralph-active')),
+    links: linksTo(trusted, roots),
+    todos: gitDirectories(repo).map(path => join(path, 'rebase-merge/git-rebase-todo')),
   };
 }
 
@@ -207,8 +224,8 @@ function trustedPaths(
   ]);
 }
 
-/** Ralph's state, and what other programs run without being asked when a folder is opened. */
-const TRUSTED_FILES = ['.ralph', '.ralph-active', '.envrc', '.vscode/tasks.json', '.vscode/settings.json'];
+/** Ralph's state, and what other programs run without being asked. */
+const TRUSTED_FILES = ['.ralph', '.ralph-active', ...RUN_UNASKED];
 
 /** Files of a git directory that decide what git runs, or where it looks for the rest. */
 const GIT_FILES = [
@@ -216,18 +233,18 @@ const GIT_FILES = [
   ...['objects/info/alternates', 'objects/info/http-alternates'],
 ];
 
+function gitDirectories(repo: Repository | undefined): readonly string[] {
+  if (!repo) return [];
+  const { commonDir, gitDir } = repo;
+  const more = [...folders(join(commonDir, 'worktrees')), ...modulesIn(join(commonDir, 'modules'))];
+  return unique([commonDir, gitDir, ...more]);
+}
+
 function gitTrusted(repo: Repository | undefined): readonly string[] {
   if (!repo) return [];
-  const { commonDir, gitDir, top } = repo;
-  const directories = unique([
-    commonDir,
-    gitDir,
-    ...folders(join(commonDir, 'worktrees')),
-    ...modulesIn(join(commonDir, 'modules')),
-  ]);
-  const link = join(top, '.git');
+  const link = join(repo.top, '.git');
   return [
-    ...directories.flatMap(path => GIT_FILES.map(file => join(path, file))),
+    ...gitDirectories(repo).flatMap(path => GIT_FILES.map(file => join(path, file))),
     ...(lstatSync(link, { throwIfNoEntry: false })?.isFile() ? [link] : []),
   ];
 }
@@ -257,6 +274,41 @@ async function settingsFiles(repo: Repository | undefined): Promise<readonly str
   return unique([...found, ...included.map(path => resolve(repo.commonDir, path))]);
 }
 
+/** Settings of git whose value is a command. */
+const COMMAND_KEY =
+  /^(filter\..*\.(clean|smudge|process)|diff\.(external|.*\.(command|textconv))|merge\..*\.driver|.*\.(cmd|helper|program|path|editor|pager|sshcommand|askpass|fsmonitor|uploadpack|receivepack|packobjectshook|proxycommand))$/i;
+
+/** What of the work tree the user's own settings have git run; the folder of its hooks also before it is there. */
+async function configuredPrograms(repo: Repository | undefined): Promise<readonly string[]> {
+  if (!repo) return [];
+  const { records } = await repo.git.list(['config', '--list', '-z']);
+  const found = records.flatMap(record => {
+    const [key = '', ...lines] = record.split('\n');
+    const value = lines.join('\n');
+    const at = (word: string) => resolve(repo.top, word);
+    if (/^core\.hookspath$/i.test(key)) return value === '' ? [] : [at(value)];
+    const words = value.split(/[\s;|&"'()`!]+/).filter(word => word !== '');
+    const named = /^alias\./i.test(key) && value.startsWith('!') ? words.slice(0, 1) : words;
+    const isCommand = COMMAND_KEY.test(key) || named !== words;
+    return isCommand ? named.map(at).filter(path => tryTo(() => statSync(path))?.isFile()) : [];
+  });
+  return unique(found).filter(path => isInside(path, repo.top));
+}
+
+/** Every link on the way from a root to a trusted path. */
+function linksTo(trusted: readonly string[], roots: readonly string[]): ReadonlyMap<string, string> {
+  const ways = trusted.flatMap(path => above(path, roots));
+  const found = unique(ways).flatMap(path => {
+    const target = tryTo(() => readlinkSync(path));
+    return target === undefined ? [] : [[path, target] as const];
+  });
+  return new Map(found);
+}
+
+function above(path: string, roots: readonly string[]): readonly string[] {
+  return roots.some(root => isInside(path, root)) ? [...above(dirname(path), roots), path] : [];
+}
+
 function folders(path: string): readonly string[] {
   if (!existsSync(path)) return [];
   return readdirSync(path, { withFileTypes: true }).flatMap(entry =>
@@ -278,7 +330,7 @@ function hostOf(address: string | undefined): readonly string[] {
   return [/^[\d.]+$|^\[/.test(hostname) ? host : hostname];
 }
 
-function isThere(path: string): boolean {
+export function isThere(path: string): boolean {
   return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
 }
 

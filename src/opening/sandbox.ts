@@ -1,5 +1,5 @@
 /** The sandbox of a run: chosen, opened, and what came of it told. Without one, agent and checks are contained. */
-import { lstatSync } from 'node:fs';
+import { lstatSync, readFileSync, readlinkSync, symlinkSync } from 'node:fs';
 import { relative } from 'node:path';
 import type { AgentAdapter } from '../agents/agent.ts';
 import { NO_NEEDS } from '../agents/agent.ts';
@@ -9,13 +9,15 @@ import { isProblem, type Problem } from '../domain/text/problem.ts';
 import { filterEnv, type Visible } from '../domain/text/secrets.ts';
 import type { Sandbox } from '../engine/steps.ts';
 import type { Confinement } from '../platform/confinement.ts';
+import { tryTo } from '../platform/files.ts';
 import { type Choice, chooseProvider } from '../sandbox/choose.ts';
 import type { OpenSandbox } from '../sandbox/provider.ts';
 import type { ProjectPaths } from '../store/paths.ts';
+import { beganAt } from '../store/run-file.ts';
 import type { RunContext } from '../turns/context.ts';
 import { moveAside } from '../workspace/set-aside.ts';
 import { contain, guardState, type StateGuard } from './contain.ts';
-import { containerOf, planSpec } from './sandbox-spec.ts';
+import { containerOf, isThere, type PlannedSpec, planSpec } from './sandbox-spec.ts';
 
 export type SandboxWorld = Pick<
   RunContext,
@@ -23,6 +25,8 @@ export type SandboxWorld = Pick<
 > & {
   /** Those that may work: the agent, and those that stand in for it. */
   readonly adapters: readonly AgentAdapter[];
+  /** Of a run that is over. Milliseconds. */
+  readonly ended?: number;
 };
 
 export type ChosenSandbox = Choice;
@@ -45,7 +49,7 @@ export async function openSandbox(
   const agents = world.adapters.map(adapter => adapter.needs);
   const planned = await planSpec({ ...world, settings: settings.sandbox, agents });
   if (isProblem(planned)) return planned;
-  const { spec, absent, notices } = planned;
+  const { spec, notices } = planned;
   const denials = createDenials(denied => emit({ type: 'denied', what: denied }));
   const probed = { cwd: spec.cwd, env, container: spec.container };
   const inside = await provider.open(
@@ -71,7 +75,7 @@ export async function openSandbox(
       ...withheld(env, { hide: settings.hideEnv, keep: [...keep, ...known] }),
     ],
     takeDenials: denials.take,
-    restore: () => [...restore(absent, project, paths.aside), ...state.restore()],
+    restore: () => [...restore(planned, project, paths.aside), ...state.restore()],
     async close() {
       state.close();
       await inside.close();
@@ -104,8 +108,10 @@ async function noSandbox(
 ): Promise<Sandbox> {
   const { settings, project, env } = world;
   const { containment } = settings;
-  const { wall, notices } = await contain({ containment, tree: project.root, env, state });
+  const time = { from: beganAt(project, world.paths), to: world.ended ?? Number.POSITIVE_INFINITY };
+  const { wall, notices } = await contain({ containment, tree: project.root, env, state, time });
   const filtered: Confinement = {
+    ...(wall?.rooms && { rooms: wall.rooms }),
     async wrap(command) {
       const env = filterEnv(command.env, { hide: settings.hideEnv });
       return wall ? wall.wrap({ ...command, env }) : { ...command, env };
@@ -143,12 +149,37 @@ function createDenials(deny: (what: string) => void) {
   };
 }
 
-function restore(absent: readonly string[], { root }: ProjectPaths, aside: string): readonly Violation[] {
-  return absent.flatMap(path => {
-    if (!lstatSync(path, { throwIfNoEntry: false })) return [];
+/** What programs outside would obey is as it was: moved aside where the sandbox could not forbid it. */
+function restore(
+  { absent, links, todos }: PlannedSpec,
+  { root }: ProjectPaths,
+  aside: string,
+): readonly Violation[] {
+  const away = (path: string, why: string): Violation => {
     const name = relative(root, path);
     const [top, shown] = name.startsWith('..') ? ['/', path.slice(1)] : [root, name];
-    moveAside(top, shown, aside);
-    return [{ what: `${shown} (new, and obeyed by programs outside of the sandbox)`, restored: true }];
-  });
+    if (isThere(path)) moveAside(top, shown, aside);
+    return { what: `${shown} (${why})`, restored: true };
+  };
+  const replaced = [...links].filter(([path, target]) => tryTo(() => readlinkSync(path)) !== target);
+  return [
+    ...absent.filter(isThere).map(path => away(path, 'new, and obeyed by programs outside of the sandbox')),
+    ...replaced.map(([path, target]) => {
+      const violation = away(path, 'a link that leads to what programs outside of the sandbox obey');
+      tryTo(() => symlinkSync(target, path));
+      return violation;
+    }),
+    ...todos
+      .filter(runsCommands)
+      .map(path => away(path, 'a rebase that was left unfinished and runs commands when it continues')),
+  ];
+}
+
+const LONGEST_TODO = 1024 * 1024;
+
+/** What cannot be read as a list may be anything. */
+function runsCommands(todo: string): boolean {
+  const stat = lstatSync(todo, { throwIfNoEntry: false });
+  if (!stat) return false;
+  return !stat.isFile() || stat.size > LONGEST_TODO || /^[ \t]*(x|exec)\b/m.test(readFileSync(todo, 'utf8'));
 }

@@ -3,14 +3,22 @@
  * comes out. Who starts agents and checks knows this much and nothing of what the wall is made of.
  */
 
+/** Milliseconds. */
+export interface Span {
+  readonly from: number;
+  readonly to: number;
+}
+
 export interface Command {
   readonly argv: readonly [string, ...string[]];
   readonly cwd: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Folders that look empty to it, where the wall can do that. `cwd` is in none of them. */
   readonly hide?: readonly string[];
-  /** A folder in `rooms` that it may write instead of `scratch`; that one and the agent's own folders look empty to it. */
+  /** A folder in one of `rooms` that it may write instead of where the agent wrote: that is not there for it. */
   readonly room?: string;
+  /** With a room, where the inside may write to the user's own folders: what was written to them then is not there. */
+  readonly without?: Span;
 }
 
 /** The command as it is really started. */
@@ -40,8 +48,8 @@ export interface NotConfined {
 export interface Confinement {
   /** A folder that can be written from inside; undefined: whatever is asked of the command lands where it says. */
   readonly scratch?: string;
-  /** A folder that cannot be written from inside, for rooms; undefined: it has none. */
-  readonly rooms?: string;
+  /** Folders for rooms, the first that fits; undefined: it has none. */
+  readonly rooms?: readonly string[];
   /** Must not throw. */
   wrap(command: Command): Promise<Confined | NotConfined>;
 }

@@ -3,8 +3,9 @@
  * command ends, everything that it started ends; when Ralph is killed, so does everything. Which means works is found out by running it.
  */
 import { accessSync, constants, readlinkSync, realpathSync, statSync } from 'node:fs';
-import { release } from 'node:os';
+import { release, tmpdir } from 'node:os';
 import { delimiter, resolve } from 'node:path';
+import { createViews, type Mount } from './apart.ts';
 import { capture } from './capture.ts';
 import type { Command, Confinement } from './confinement.ts';
 import { errorCode, errorWords } from './error-words.ts';
@@ -44,9 +45,13 @@ async function tryRecipes(world: ContainmentWorld): Promise<Containment> {
   let why = 'neither bwrap nor unshare and setpriv are installed';
   let fix = 'sudo apt-get install bubblewrap (or the same from your package manager)';
   for (const recipe of RECIPES) {
-    const prefix = tryTo(() => prefixOf(recipe, world));
+    const prefix = tryTo(() => prefixOf(recipe, world, { mounts: [stateOf(world)] }));
     if (!prefix) continue;
-    const wall = wallOf(hide => (hide?.length ? prefixOf(recipe, world, hide) : prefix));
+    const views = createViews(realpathSync(world.hide));
+    const wall = wallOf(command => {
+      const seen = seenBy(command, world, views);
+      return seen ? prefixOf(recipe, world, seen) : prefix;
+    });
     const found = { ok: true, what: recipe.what, wall } as const;
     const mark = machineMark(prefix);
     const { kept } = world;
@@ -62,6 +67,21 @@ async function tryRecipes(world: ContainmentWorld): Promise<Containment> {
   }
   return { ok: false, why, fix };
 }
+
+/** Ralph's state comes last where folders were laid out anew: they have brought it back. undefined: nothing else is covered. */
+function seenBy(
+  { hide = [], ...command }: Command,
+  world: ContainmentWorld,
+  views: ReturnType<typeof createViews>,
+): Seen | undefined {
+  const { room } = command;
+  const covered = hide.map(folder => realpathSync(folder));
+  if (room !== undefined)
+    return { mounts: [...views({ ...command, room, hide: covered }), stateOf(world)], isApart: true };
+  return hide.length > 0 ? { mounts: [stateOf(world), ...covered.map(at => ({ at }))] } : undefined;
+}
+
+const stateOf = ({ hide }: ContainmentWorld): Mount => ({ at: realpathSync(hide), writable: true });
 
 /** All that decides whether a wall can be put up: kernel, limits of this process, settings of the machine, and the programs themselves. */
 function machineMark(prefix: readonly string[]): string {
@@ -93,12 +113,19 @@ function markOf(program: string): string | undefined {
 
 type Programs = (name: string) => string;
 
+/** What a command sees of the files. */
+interface Seen {
+  readonly mounts: readonly Mount[];
+  /** It shares no memory with other commands either. */
+  readonly isApart?: true;
+}
+
 /** A way to make the namespace. */
 interface Recipe {
   readonly what: string;
   readonly forRoot?: true;
   /** The words before the init. */
-  words(program: Programs, hide: readonly string[]): readonly string[];
+  words(program: Programs, seen: Seen): readonly string[];
   /** It leaves the covering of the folders to the init; the words between this and the command take away what could undo it. */
   within?(program: Programs): readonly string[];
 }
@@ -109,23 +136,31 @@ const RECIPES: readonly Recipe[] = [
     // Root without a user namespace: what could take the wall down again is dropped instead. A sandbox still works inside.
     what: 'a PID namespace by unshare',
     forRoot: true,
-    words: program => [...diesWithRalph(program), ...inNamespaces(program, [])],
+    words: (program, seen) => [...diesWithRalph(program), ...inNamespaces(program, seen, [])],
     within: program => [program('setpriv'), '--bounding-set', DROPPED.map(name => `-${name}`).join(), '--'],
   },
   {
     what: 'a PID namespace by bubblewrap',
-    words: (program, hide) => [
+    words: (program, { mounts, isApart }) => [
       program('bwrap'),
       // Only root must ask for a user namespace; it has what umount needs in it, unless that is dropped.
       ...(isRoot() ? ['--unshare-user', ...dropped('sys_admin'), ...dropped('sys_ptrace')] : []),
       ...['--dev-bind', '/', '/', '--unshare-pid', '--as-pid-1', '--proc', '/proc', '--die-with-parent'],
-      ...hide.flatMap((folder, at) => ['--tmpfs', folder, ...(at === 0 ? [] : ['--remount-ro', folder])]),
+      ...(isApart ? ['--unshare-ipc'] : []),
+      ...mounts.flatMap(({ at, from, writable }) =>
+        from === undefined
+          ? ['--tmpfs', at, ...(writable ? [] : ['--remount-ro', at])]
+          : ['--dev-bind', from, at],
+      ),
       '--',
     ],
   },
   {
     what: 'a PID namespace by unshare',
-    words: program => [...diesWithRalph(program), ...inNamespaces(program, ['--user', '--map-root-user'])],
+    words: (program, seen) => [
+      ...diesWithRalph(program),
+      ...inNamespaces(program, seen, ['--user', '--map-root-user']),
+    ],
     // A second user namespace: the first one owns the mounts and could undo them.
     within: program => [
       program('unshare'),
@@ -146,19 +181,31 @@ const isRoot = () => process.getuid?.() === 0;
 
 const diesWithRalph = (program: Programs) => [program('setpriv'), '--pdeathsig', 'KILL', '--'];
 
-function inNamespaces(program: Programs, user: readonly string[]): readonly string[] {
-  return [program('unshare'), ...user, '--pid', '--fork', '--kill-child', '--mount-proc', '--'];
+function inNamespaces(program: Programs, { isApart }: Seen, user: readonly string[]): readonly string[] {
+  const more = isApart ? ['--ipc'] : [];
+  return [program('unshare'), ...user, ...more, '--pid', '--fork', '--kill-child', '--mount-proc', '--'];
 }
 
 /**
  * PID 1 of the namespace. It covers the folders where that is left to it, keeps its own remarks on how the command died to itself, gives what
  * is left a moment to end, and ends: with it the kernel ends the namespace. A request to stop that meets it while it covers a folder
  * is a stop like any other. It may have rights that the command has not: it starts nothing but what it was given by its path.
+ * What is to be seen somewhere may be below a folder that is covered by then: so the whole tree is put aside first, and covered last.
  */
-const INIT = `sleep=$1 mount=$2 folders=$3 only=; shift 3
-while [ $folders -gt 0 ]; do
-  "$mount" -t tmpfs -o mode=0700,size=64m$only none "$1" || { [ $? -gt 128 ] && exit 143; exit 125; }
-  shift; folders=$((folders - 1)) only=,ro
+const INIT = `sleep=$1 mount=$2 mkdir=$3 all=$4 binds=$5 covers=$6; shift 6
+must() { "$@" || { [ $? -gt 128 ] && exit 143; exit 125; } }
+cover() { [ ! -d "$1" ] || must "$mount" -t tmpfs -o "$2" none "$1"; }
+if [ $binds -gt 0 ]; then
+  cover "$all" mode=0700; must "$mkdir" "$all/all"; must "$mount" --rbind / "$all/all"
+  while [ $binds -gt 0 ]; do
+    printf "%s\\n" "$all/all$1 $2 none rbind 0 0"
+    shift 2; binds=$((binds - 1))
+  done > "$all/table"
+  must "$mount" --all --fstab "$all/table"
+  cover "$all" mode=1777
+fi
+while [ $covers -gt 0 ]; do
+  cover "$2" "mode=0700,size=64m$1"; shift 2; covers=$((covers - 1))
 done
 exec 4>&2 2>/dev/null
 (exec "$@" 2>&4 3>&- 4>&-)
@@ -182,20 +229,33 @@ for each in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25; d
 done
 exit $code`;
 
-/** `more`: folders that are covered as well, and cannot be written: who tries that must notice. */
 function prefixOf(
   recipe: Recipe,
-  { tree, env, hide }: ContainmentWorld,
-  more: readonly string[] = [],
+  { tree, env }: ContainmentWorld,
+  seen: Seen,
 ): readonly string[] | undefined {
   if (recipe.forRoot && !isRoot()) return undefined;
   const program = (name: string) => wallProgram(name, tree, env);
-  const folders = [hide, ...more].map(folder => realpathSync(folder));
   const cover = recipe.within
-    ? [program('mount'), String(folders.length), ...folders, ...recipe.within(program)]
-    : ['', '0'];
-  return [...recipe.words(program, folders), program('sh'), '-c', INIT, 'sh', program('sleep'), ...cover];
+    ? [program('mount'), program('mkdir'), ASIDE, ...mountWords(seen), ...recipe.within(program)]
+    : ['', '', '', '0', '0'];
+  return [...recipe.words(program, seen), program('sh'), '-c', INIT, 'sh', program('sleep'), ...cover];
 }
+
+/** For the init: what is bound, as a table of mounts has it, and then what is covered. */
+function mountWords({ mounts }: Seen): readonly string[] {
+  const binds = mounts.flatMap(({ at, from }) => (from === undefined ? [] : [inTable(from), inTable(at)]));
+  const covers = mounts.flatMap(({ at, from, writable }) =>
+    from !== undefined || at === ASIDE ? [] : [writable ? '' : ',ro', at],
+  );
+  return [String(binds.length / 2), String(covers.length / 2), ...binds, ...covers];
+}
+
+const inTable = (path: string) =>
+  path.replace(/[\s\\#]/g, sign => `\\${sign.charCodeAt(0).toString(8).padStart(3, '0')}`);
+
+/** It is in nobody's home, and a command that is kept apart has one of its own in any case. */
+const ASIDE = '/dev/shm';
 
 const SYSTEM = ['/usr/bin', '/bin', '/usr/sbin', '/sbin'];
 
@@ -218,13 +278,14 @@ function probe(wall: Confinement, { env, hide }: ContainmentWorld) {
   return capture(argv, { cwd: '/', env, timeout: PROBE_TIME, confinement: wall });
 }
 
-function wallOf(prefix: (hide: Command['hide']) => readonly string[] | undefined): Confinement {
+function wallOf(prefix: (command: Command) => readonly string[] | undefined): Confinement {
   return {
+    rooms: [tmpdir(), '/var/tmp'],
     async wrap(command) {
       const code = whyNotStarted(command);
       if (code !== undefined) return { code };
-      const [first, ...words] = tryTo(() => prefix(command.hide)) ?? [];
-      if (first === undefined) return { code: 'a folder that is to be hidden is gone' };
+      const [first, ...words] = tryTo(() => prefix(command)) ?? [];
+      if (first === undefined) return { code: 'what it may see of the files cannot be laid out' };
       const { env, loader } = splitEnv(command.env);
       const again = loader.length > 0 ? ['/usr/bin/env', ...loader] : [];
       return { ...command, env, argv: [first, ...words, ...again, ...command.argv], init: true };

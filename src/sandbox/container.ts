@@ -80,7 +80,7 @@ async function open(
   const proxy = isFiltered ? await openDoor(box, deny) : undefined;
   return {
     scratch,
-    rooms: folder,
+    rooms: [folder],
     wrap: async command => wrap(box, command),
     async close() {
       await removeAll(box);

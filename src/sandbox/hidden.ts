@@ -2,37 +2,77 @@
 import { existsSync, readdirSync, realpathSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { pathPattern } from '../domain/text/glob.ts';
+import { isSecretName } from '../domain/text/known-files.ts';
+import { tryTo } from '../platform/files.ts';
 import type { SandboxSpec } from './provider.ts';
 
-/** In the home. */
+/** In the home: folders and files of programs that keep a login, where the name does not say so. */
 export const SECRET_PATHS: readonly string[] = [
-  '~/.ssh',
-  '~/.gnupg',
-  '~/.aws',
-  '~/.azure',
-  '~/.kube',
-  '~/.config/gcloud',
-  '~/.config/gh',
-  '~/.config/hub',
-  '~/.config/op',
-  '~/.docker/config.json',
-  '~/.netrc',
-  '~/.git-credentials',
-  '~/.config/git/credentials',
-  '~/.npmrc',
-  '~/.pypirc',
-  '~/.cargo/credentials.toml',
-  '~/.gem/credentials',
-  '~/.terraform.d/credentials.tfrc.json',
-  '~/.vault-token',
-  '~/.password-store',
-  '~/.local/share/keyrings',
-  '~/.mozilla',
-  '~/.config/google-chrome',
-  '~/.config/chromium',
-  '~/.bash_history',
-  '~/.zsh_history',
+  ...['.ssh', '.gnupg', '.pki', '.password-store', '.git-credentials', '.vault-token', '.subversion/auth'],
+  // Clouds and hosts.
+  ...['.aws', '.azure', '.kube', '.minikube/certs', '.oci', '.aliyun', '.bluemix', '.fly', '.terraform.d'],
+  ...[
+    '.config/gcloud',
+    '.config/doctl',
+    '.config/hcloud',
+    '.config/linode-cli',
+    '.config/scw',
+    '.config/fly',
+  ],
+  ...['.config/netlify', '.config/vercel', '.local/share/com.vercel.cli', '.wrangler', '.config/.wrangler'],
+  ...['.config/heroku', '.config/stripe', '.config/firebase', '.config/configstore', '.config/helm'],
+  // Code and packages.
+  ...[
+    '.config/gh',
+    '.config/hub',
+    '.config/glab-cli',
+    '.config/git/credentials',
+    '.docker',
+    '.config/containers',
+  ],
+  ...['.npmrc', '.yarnrc', '.yarnrc.yml', '.bunfig.toml', '.pypirc', '.pip', '.config/pip', '.condarc'],
+  ...['.m2/settings.xml', '.m2/settings-security.xml', '.gradle/gradle.properties', '.ivy2/.credentials'],
+  ...['.nuget/NuGet', '.config/NuGet', '.bundle/config', '.composer/auth.json', '.config/composer', '.hex'],
+  ...['.kaggle', '.huggingface', '.cache/huggingface/token', '.config/rclone', '.config/sops', '.config/age'],
+  // Wallets, mail and browsers.
+  ...['.config/op', '.config/1Password', '.config/Bitwarden', '.config/keepassxc', '.local/share/keyrings'],
+  ...['.local/share/kwalletd', '.mozilla', '.thunderbird', '.config/google-chrome', '.config/chromium'],
+  ...[
+    '.config/BraveSoftware',
+    '.config/microsoft-edge',
+    '.config/vivaldi',
+    '.config/opera',
+    'snap',
+    '.var/app',
+  ],
+  ...['.config/Signal', '.config/Slack', '.config/discord', '.electrum', '.bitcoin', '.ethereum'],
+].map(path => `~/${path}`);
+
+/** Where a home keeps what belongs to programs: how many folders down from it names are looked at. */
+const LOOKED_IN: readonly (readonly [folder: string, depth: number])[] = [
+  ['', 1],
+  ['.config', 2],
+  ['.local/share', 2],
 ];
+
+/** Secrets by their names: at the top of the home, in the folders of programs and one further down. */
+export function findSecrets(home: string): readonly string[] {
+  const found = LOOKED_IN.flatMap(([name, depth]) => namedSecrets(join(home, name), depth));
+  return [...new Set(found.flatMap(path => tryTo(() => realpathSync(path)) ?? []))].slice(0, MOST_SECRETS);
+}
+
+/** Each is a mount. */
+const MOST_SECRETS = 500;
+
+function namedSecrets(folder: string, depth: number): readonly string[] {
+  const entries = tryTo(() => readdirSync(folder, { withFileTypes: true })) ?? [];
+  return entries.flatMap(entry => {
+    const path = join(folder, entry.name);
+    if (isSecretName(entry.name)) return [path];
+    const isPrograms = entry.isDirectory() && (entry.name.startsWith('.') || depth > 1);
+    return isPrograms && depth > 0 ? namedSecrets(path, depth - 1) : [];
+  });
+}
 
 /** `~` is the home, everything else is below `root` unless it is absolute. */
 export function resolvePath(path: string, home: string, root: string): string {

@@ -82,7 +82,7 @@ async function open(
     await close();
     return { where: 'sandbox srt', what: opened.error, fix: fixOf(opened.error) };
   }
-  return { scratch, rooms: folder, close, wrap: command => wrap(helper, spec, scratch, command) };
+  return { scratch, rooms: [folder], close, wrap: command => wrap(helper, spec, scratch, command) };
 }
 
 /** `hide`: folders that look empty, whatever else is said of them. */

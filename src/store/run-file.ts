@@ -222,6 +222,13 @@ export function readRunFile(paths: RunPaths): RunFile | undefined {
   return file && 'command' in file ? (file as unknown as RunFile) : undefined;
 }
 
+/** When it began; a lane with the run that it belongs to. Milliseconds. */
+export function beganAt(project: ProjectPaths, paths: RunPaths): number {
+  const parent = parentOf(basename(paths.folder));
+  const file = (parent && readRunFile(runPaths(project, parent))) || readRunFile(paths);
+  return Date.parse(file?.startedAt ?? '') || Date.now();
+}
+
 /** The name that the marks of its processes have. Nobody ends a process because a copy names it; whoever does looks at its form. */
 export function ownerOfRun(paths: RunPaths): unknown {
   return isRecorded(paths) ? readRunFile(paths)?.owner : undefined;

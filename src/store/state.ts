@@ -19,6 +19,8 @@ export function statePaths(env: Env) {
     machine: below('machine'),
     /** The containment that has worked on this machine. */
     containment: below('containment'),
+    /** What a browser is given in place of an address with a token. */
+    page: (name: string) => join(folder, 'pages', `${name}.html`),
     /** A small file for each project in which Ralph has run. */
     projects: below('projects'),
     /** Which stories of a list were approved by a review of Ralph's own, by the project and the folder of the list in it. */

@@ -8,6 +8,7 @@ import { type Steps, warn } from '../engine/steps.ts';
 import { linkOver } from '../platform/files.ts';
 import { createIntegrityWatch } from '../proof/integrity.ts';
 import { type Checkout, notMade, type Proving, prove } from '../proof/prove.ts';
+import { beganAt } from '../store/run-file.ts';
 import { besideTree, lendBeside, unkept } from '../workspace/beside-tree.ts';
 import { type InputWatch, watchCheckInputs } from '../workspace/check-inputs.ts';
 import { planCommit } from '../workspace/commit-plan.ts';
@@ -214,13 +215,13 @@ async function hiddenNow(
 
 /** What was checked in place and is handed over as something else. A clean proof is of what is handed over. */
 async function unkeptNow(
-  { past, included }: RunContext,
+  { past, included, project, paths }: RunContext,
   own: OwnGit | undefined,
   { results, after }: Round,
 ): Promise<readonly string[]> {
   const { start } = past().prepared ?? {};
   if (!own || !after || !start || included || !isGreen(results)) return [];
-  return unkept(own, start.tree, after.tree);
+  return unkept(own, { start: start.tree, since: beganAt(project, paths) }, after.tree);
 }
 
 /** Says each thing once: it is in the result as well. */

@@ -2,7 +2,16 @@
  * What is in the work tree and in no tree that Ralph makes of it: repositories inside, files that are too large or cannot be read, and files
  * of which git keeps another content than theirs.
  */
-import { lstatSync, mkdirSync, mkdtempSync, readFileSync, readlinkSync, rmSync, symlinkSync } from 'node:fs';
+import {
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  symlinkSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { isProblem, type Problem } from '../domain/text/problem.ts';
@@ -23,7 +32,9 @@ export interface Beside {
 export async function besideTree(own: OwnGit, tree: string, checked: string): Promise<Beside | Problem> {
   const seen = own.seen(checked) ?? (await own.snapshot());
   if (isProblem(seen)) return seen;
-  const skipped = seen.skipped.map(({ path }) => `${shownPath(path)} (it is too large, or cannot be read)`);
+  const skipped = seen.skipped.map(
+    ({ path }) => `${shownPath(path)} (it is too large, cannot be read, or git refuses its name)`,
+  );
   const nested = seen.nested.map(path => path.replace(/\/$/, '')).filter(path => !isRalphs(path));
   if (nested.length === 0) return { left: skipped, submodules: [] };
   const links = await linksIn(own.objects, tree, nested);
@@ -40,11 +51,17 @@ export async function besideTree(own: OwnGit, tree: string, checked: string): Pr
   return { left: [...skipped, ...left], submodules };
 }
 
+/** Where a run began: its tree, and the moment in milliseconds. */
+export interface Start {
+  readonly start: string;
+  readonly since: number;
+}
+
 /**
- * What a checkout of this tree would not hold as the checks saw it, byte by byte, each with the reason. `start`: the tree that the run began
- * with; what was so then is the user's.
+ * What a checkout of this tree would not hold as the checks saw it, byte by byte, each with the reason. What was so at the start is the
+ * user's.
  */
-export async function unkept(own: OwnGit, start: string, tree: string): Promise<readonly string[]> {
+export async function unkept(own: OwnGit, { start, since }: Start, tree: string): Promise<readonly string[]> {
   const beside = await besideTree(own, tree, tree);
   const changed = await own.changedPaths(start, tree);
   if (isProblem(beside) || isProblem(changed)) return ['files that cannot be compared with what git keeps'];
@@ -55,7 +72,28 @@ export async function unkept(own: OwnGit, start: string, tree: string): Promise<
   const converted = await convertedIn(own, entries);
   const rules = isProblem(all) || converted.length === 0 ? [] : await rulesOf(own, tree);
   const differs = await differing(own, converted, rules);
-  return [...beside.left, ...differs.map(path => `${shownPath(path)} (git keeps another content of it)`)];
+  return [
+    ...beside.left,
+    ...differs.map(path => `${shownPath(path)} (git keeps another content of it)`),
+    ...(await emptyFolders(own, since)).map(path => `${shownPath(path)} (git keeps no empty folder)`),
+  ];
+}
+
+/** Those that were made since. All files are in the index by now: what git lists besides is a folder without any. */
+async function emptyFolders(own: OwnGit, since: number): Promise<readonly string[]> {
+  const { records } = await own.git
+    .at(own.top)
+    .list(['ls-files', '--others', '--exclude-standard', '--directory', '-z']);
+  return records.filter(path => {
+    const folder = join(own.top, path);
+    const made = path.endsWith('/') && !isRalphs(path) && tryTo(() => lstatSync(folder))?.birthtimeMs;
+    return made && made >= since && isEmpty(folder);
+  });
+}
+
+function isEmpty(folder: string): boolean {
+  const entries = tryTo(() => readdirSync(folder, { withFileTypes: true }));
+  return entries?.every(entry => entry.isDirectory() && isEmpty(join(folder, entry.name))) === true;
 }
 
 /** What decides about the content that git keeps of a file. */

@@ -2,7 +2,7 @@
  * A place for a clean checkout: outside of the project, in a folder above which there is nothing that tools would obey. They look for
  * packages and settings in every folder above, and a temporary folder can be written by everybody.
  */
-import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { Problem } from '../domain/text/problem.ts';
@@ -18,16 +18,18 @@ export interface CleanPlace {
   remove(): void;
 }
 
-/** `base`: where to make it; without one in the usual folders for what is temporary. */
-export function makeCleanPlace(base?: string): CleanPlace | Problem {
-  const bases = base === undefined ? [tmpdir(), '/var/tmp'] : [base];
+/** In the first of these folders that fits. */
+export function makeCleanPlace(
+  base: string | readonly string[] = [tmpdir(), '/var/tmp'],
+): CleanPlace | Problem {
+  const bases = [base].flat();
   const free = bases.find(each => strangersFrom(each).length === 0);
   if (free === undefined) {
     const [where = ''] = bases.flatMap(strangersFrom);
     const fix = 'remove it, or set TMPDIR to another folder';
     return { where, what: 'it is above every place for a clean checkout, where tools would find it', fix };
   }
-  const root = mkdtempSync(join(free, 'ralph-clean-'));
+  const root = mkdtempSync(join(realpathSync(free), 'ralph-clean-'));
   const folder = join(root, 'checkout');
   mkdirSync(folder);
   return {

@@ -23,7 +23,7 @@ export interface Snapshot {
   readonly tree: string;
   /** Repositories inside of this one, each with a slash at its end. They are not entered and not part of the tree. */
   readonly nested: readonly string[];
-  /** Files that cannot be read, or are too large to be kept: not part of the tree as they are now. */
+  /** Files that cannot be read, are too large to be kept, or have a name that git refuses: not part of the tree as they are now. */
   readonly skipped: readonly Skipped[];
 }
 
@@ -175,8 +175,14 @@ async function takeIn(
     const added = await git.bytes(['update-index', '-z', '--add', '--replace', '--stdin'], changed);
     if (added.code !== 0) return failed(index, added);
     recent.note(changed);
+    skipped.push(...refusedIn(added.errors));
   }
   return { nested, skipped, changed: touched.length + gone.length + changed.length > 0 };
+}
+
+/** Names that git takes for its own on some system (`.GIT`, `git~1`) are left out of an index, and that is no failure to it. */
+function refusedIn(errors: string): readonly Skipped[] {
+  return [...errors.matchAll(/^Ignoring path (.*)$/gm)].map(([, path = '']) => ({ path, isNew: true }));
 }
 
 async function writeTree(index: Index): Promise<string | Problem> {

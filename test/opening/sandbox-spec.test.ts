@@ -1,5 +1,5 @@
 /** What a run's sandbox lets through, worked out on a real repository with a home of its own. */
-import { existsSync, readFileSync, realpathSync } from 'node:fs';
+import { existsSync, readFileSync, realpathSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { findAdapter } from '../../src/agents/registry.ts';
@@ -103,6 +103,48 @@ describe('trusted', () => {
     project.write('.ralph-active', '');
     expect(computeBinds(made).readOnly).toContain(real(project.path('.ralph-active')));
   });
+
+  test.each([
+    '.vscode/mcp.json',
+    '.zed/tasks.json',
+    '.cursor/mcp.json',
+    '.idea/runConfigurations/a.xml',
+    'mise.toml',
+    '.lfsconfig',
+    '.aider.conf.yml',
+    '.devcontainer/devcontainer.json',
+    '.husky/pre-commit',
+  ])('%s runs without being asked: it cannot be written, and not be made', async name => {
+    const there = await spec({ project: repo({ [name]: 'x' }) });
+    const [top = ''] = name.split('/');
+    expect(computeBinds(there.spec).readOnly).toContain(real(there.project.path(top)));
+    const { absent, project } = await spec();
+    expect(absent).toContain(project.path(top));
+  });
+
+  test('what the user has git run from the work tree, and the folder of its hooks before it is there', async () => {
+    const project = repo({ 'tools/clean.sh': '', 'tools/other.sh': '', 'log/a': '', 'conv.py': '' });
+    for (const [key, value] of [
+      ['core.hooksPath', 'my-hooks'],
+      ['filter.a.clean', 'sh ./tools/clean.sh %f'],
+      ['diff.a.textconv', 'python3 conv.py'],
+      ['alias.l', 'log tools/other.sh'],
+      ['alias.x', '!tools/other.sh log'],
+    ] as const)
+      project.git('config', key, value);
+    const { spec: made, absent } = await spec({ project });
+    const { readOnly } = computeBinds(made);
+    const names = ['tools/clean.sh', 'conv.py', 'tools/other.sh'];
+    expect(readOnly).toEqual(expect.arrayContaining(names.map(name => real(project.path(name)))));
+    expect(readOnly).not.toContain(real(project.path('log')));
+    expect(absent).toContain(project.path('my-hooks'));
+  });
+
+  test('a link on the way to it is remembered', async () => {
+    const project = repo({ 'shared/settings.json': '{}' });
+    symlinkSync('shared', project.path('.claude'));
+    expect([...(await spec({ project })).links]).toEqual([[project.path('.claude'), 'shared']]);
+  });
 });
 
 describe('hidden', () => {
@@ -113,6 +155,38 @@ describe('hidden', () => {
     const { spec: made } = await spec({ home });
     const names = ['.codex', '.local/state/ralph', '.netrc', '.ssh'];
     expect([...made.hidden].sort()).toEqual(names.map(name => real(home.path(name))));
+  });
+
+  test('by their kind: what a name says is a key, a login or a history, where programs keep such', async () => {
+    const home = folder('home ');
+    const secret = [
+      ...[
+        '.pgpass',
+        '.my.cnf',
+        '.netrc',
+        '.python_history',
+        '.kube/config',
+        '.docker/config.json',
+        'server.pem',
+      ],
+      ...['.config/gh/hosts.yml', '.config/unknown-tool/credentials.json', '.config/other/api-token'],
+      ...['.local/share/app/cookies.sqlite', '.some-cli/auth.json', '.cargo/credentials', '.m2/settings.xml'],
+      ...['.config/BraveSoftware/x', '.config/rclone/rclone.conf', '.gnupg/a'],
+    ];
+    const open = [
+      '.bashrc',
+      '.cargo/bin/tool',
+      '.config/app/settings.json',
+      'code/auth/token.ts',
+      '.npm/a',
+      'notes.md',
+    ];
+    for (const name of [...secret, ...open]) home.write(name, 'x');
+    const { spec: made } = await spec({ home });
+    const isHidden = (name: string) =>
+      made.hidden.some(path => `${real(home.path(name))}/`.startsWith(`${path}/`));
+    expect(secret.filter(name => !isHidden(name))).toEqual([]);
+    expect(open.filter(isHidden)).toEqual([]);
   });
 
   test('by pattern, unless git knows the file: then hiding it would be a pretence', async () => {

@@ -521,6 +521,19 @@ const UNKEPT: readonly (readonly [what: string, script: string, check: string])[
     'grep -q right d/a.txt',
   ],
   ['a file that is too large', 'truncate -s 101M large', 'test -f large'],
+  ['an empty folder', 'mkdir -p build/out; echo x > b', 'test -d build/out'],
+  ['an empty folder in one that is not', 'mkdir -p new/empty; echo x > new/a', 'test -d new/empty'],
+  [
+    'a name like that of git, in capitals',
+    'mkdir .GIT; echo right > .GIT/a; echo x > b',
+    'grep -q right .GIT/a',
+  ],
+  ['a short name of git', "mkdir 'git~1'; echo right > 'git~1/a'; echo x > b", "grep -q right 'git~1/a'"],
+  [
+    'a name of git with a space',
+    "mkdir -p 'a/.git '; echo right > 'a/.git /a'; echo x > b",
+    "grep -q right 'a/.git /a'",
+  ],
   ['a repository inside', 'git init -q in; echo right > in/a', 'test -f in/a'],
 ];
 

@@ -3,7 +3,7 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { expectTable } from '../rig/generated.ts';
-import { ATTACKS, type Attack, LEVELS, type Level, listOnly } from './rig.ts';
+import { ATTACKS, type Attack, LEVELS, type Level, listOnly, VARIANTS } from './rig.ts';
 
 listOnly();
 const own = 'table.test.ts';
@@ -11,11 +11,15 @@ const files = readdirSync(import.meta.dirname).filter(name => name.endsWith('.te
 for (const name of files.sort()) await import(join(import.meta.dirname, name));
 
 test('the table of the docs is the one that the suite tries', () => {
-  const rows = ATTACKS.flatMap(({ heading, rows }) => [`| **${heading}** | | | |\n`, ...rows.map(rowOf)]);
+  const rows = ATTACKS.flatMap(({ heading, rows }) => [`| **${heading}** | | | | |\n`, ...rows.map(rowOf)]);
   expectTable(
     'docs/reference/cheats.md',
-    `| attack | plain | contained | sandboxed |\n|---|---|---|---|\n${rows.join('')}`,
+    `| attack | plain | contained | sandboxed | not claimed for |\n|---|---|---|---|---|\n${rows.join('')}`,
   );
+});
+
+test('what is held is tried in at least three ways', () => {
+  expect(new Set(VARIANTS.map(({ name }) => name)).size).toBeGreaterThanOrEqual(3);
 });
 
 test('there are enough of them, and a sandbox holds them all', () => {
@@ -26,7 +30,8 @@ test('there are enough of them, and a sandbox holds them all', () => {
 });
 
 function rowOf({ name, held }: Attack): string {
-  return `| ${name} | ${LEVELS.map(level => wordOf(held[level])).join(' | ')} |\n`;
+  const open = LEVELS.filter(level => held[level] !== true).join(', ');
+  return `| ${name} | ${LEVELS.map(level => wordOf(held[level])).join(' | ')} | ${open} |\n`;
 }
 
 function wordOf(held: Attack['held'][Level]): string {

@@ -39,8 +39,11 @@ export function folder(name = 'ralph test '): Repo {
 }
 
 /** The path of it has a space in it, on purpose. */
-export function repo(files: Readonly<Record<string, string>> = { 'README.md': '# test\n' }): Repo {
-  const made = folder();
+export function repo(
+  files: Readonly<Record<string, string>> = { 'README.md': '# test\n' },
+  name?: string,
+): Repo {
+  const made = folder(name);
   made.git('init', '--quiet', '--initial-branch', 'main');
   for (const [name, content] of Object.entries(files)) made.write(name, content);
   made.git('add', '--all');

@@ -5,6 +5,7 @@ import { resolve } from 'node:path';
 import { ADAPTERS } from '../../agents/registry.ts';
 import { loadSettings } from '../../config/load.ts';
 import type { Launch, Offers } from '../../dashboard/launch.ts';
+import { type OpenedPage, openPage } from '../../dashboard/open-page.ts';
 import { type Dashboard, isLoopback, openDashboard } from '../../dashboard/server.ts';
 import { parseObject, stringAt } from '../../domain/text/json.ts';
 import type { Problem } from '../../domain/text/problem.ts';
@@ -13,7 +14,6 @@ import type { Database } from '../../fleet/database.ts';
 import { openFleet } from '../../fleet/open.ts';
 import { startDetached } from '../../platform/detached.ts';
 import { errorCode, errorWords } from '../../platform/error-words.ts';
-import { openUrl } from '../../platform/foreground.ts';
 import { VERSION } from '../../platform/version.ts';
 import { readPageAssets } from '../../report/html.ts';
 import { projectAt, projectPaths } from '../../store/paths.ts';
@@ -44,19 +44,22 @@ export const dashboard: CliCommand = {
     const signals = listenForSignals(() => {});
     const fleet =
       call.options.database === undefined ? undefined : orThrow(await openFleet(call.options, env));
-    const served = await serve(call, { port, host, projects }, fleet);
+    let opened: OpenedPage | undefined;
+    const served = await serve(call, { port, host, projects }, fleet, () => opened?.remove());
     if (!isLoopback(host))
       output.error(
         `ralph dashboard: ${host} is not a loopback address: others on the network can reach it.\n`,
       );
     answer(output, { url: served.url }, () => served.url);
     // A machine without a browser is no error: the address is there.
-    if (call.options.open === true && !(await openUrl(served.url, env)))
+    if (call.options.open === true) opened = await openPage(served.url, env);
+    if (opened?.isOpen === false)
       output.error('ralph dashboard: no browser could be opened. Open the address yourself.\n');
     await new Promise<void>(done => {
       if (signals.stopping.aborted) done();
       signals.stopping.addEventListener('abort', () => done());
     });
+    opened?.remove();
     await served.close();
     await fleet?.close();
     signals.dispose();
@@ -87,6 +90,7 @@ async function serve(
   { env }: Call,
   { port, host, projects }: ReturnType<typeof requestOf>,
   fleet: Database | undefined,
+  onPage: () => void,
 ): Promise<Dashboard> {
   const token = env.RALPH_DASHBOARD_TOKEN || randomBytes(24).toString('base64url');
   try {
@@ -99,6 +103,7 @@ async function serve(
       assets: readPageAssets(),
       version: VERSION,
       redact: createRedactor(env),
+      onPage,
       launch: isLoopback(host) ? createLaunch({ env }) : undefined,
       offers: root => offersOf(root, env),
       elsewhere: fleet && fleetPage(fleet, env),

@@ -1,0 +1,235 @@
+/**
+ * What a command sees that is kept apart: folders for temporary files that are its own, and the user's own folders as they were before the
+ * run. Both lie in its room, and all commands of one room see the same: what `setup` makes is there for the checks.
+ */
+import {
+  chmodSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readlinkSync,
+  realpathSync,
+  type Stats,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { homedir, tmpdir } from 'node:os';
+import { dirname, isAbsolute, join, relative, resolve } from 'node:path';
+import type { Command, Span } from './confinement.ts';
+import { tryTo } from './files.ts';
+import { sha256 } from './hash.ts';
+
+/** What lies over a path, in the order of the list. */
+export interface Mount {
+  readonly at: string;
+  /** What is seen there; absent: nothing, and where it is not `writable`, whoever writes there notices. */
+  readonly from?: string;
+  readonly writable?: true;
+}
+
+type Apart = Command & { readonly room: string };
+
+/** `state`: Ralph's own folder, which the wall covers last. */
+export function createViews(state: string): (command: Apart) => readonly Mount[] {
+  const known = new Map<string, readonly Mount[]>();
+  const before = (look: Look) => {
+    const key = `${look.room}\0${look.root}`;
+    const mounts = known.get(key) ?? asItWas(look);
+    known.set(key, mounts);
+    return mounts;
+  };
+  return command => {
+    const { room, hide = [], without } = command;
+    const own = temporaryFolders(command);
+    const shown = [room, ...namedBelow(own, command)];
+    const covers = own.map((at, index) => ({ at, from: folderIn(room, 'temporary', String(index)) }));
+    for (const path of [...own, ...shown]) makePlace(path, covers);
+    const ways = [room, state, ...own, ...hide];
+    const isSeen = (path: string) =>
+      !own.some(each => isBelow(path, each)) || shown.some(each => isBelow(path, each));
+    const roots = without ? [...usersFolders(command, own), ...shown.slice(1)] : [];
+    return [
+      ...covers,
+      ...shown.map(at => ({ at, from: realpathSync(at) })),
+      ...roots.flatMap(root => before({ root, without, room, ways })),
+      ...hide.filter(isSeen).map(at => ({ at })),
+      ...IN_MEMORY.filter(path => existsSync(path)).map(at => ({ at, writable: true }) as const),
+    ];
+  };
+}
+
+const IN_MEMORY = ['/dev/shm', '/dev/mqueue'];
+
+const OPEN_TO_ALL = ['/tmp', '/var/tmp', '/run/lock'];
+
+/** The outer ones first. */
+function temporaryFolders({ env, room }: Apart): readonly string[] {
+  const home = homeOf(env);
+  const all = [env.TMPDIR, env.TMP, env.TEMP, tmpdir(), ...OPEN_TO_ALL].flatMap(path => realFolder(path));
+  const fit = all.filter(path => path !== '/' && path !== home && !isBelow(path, room));
+  return [...new Set(fit)].sort((a, b) => a.length - b.length);
+}
+
+/** The home, and what is around the work. One below a folder for temporary files is among those that are named, or is not seen at all. */
+function usersFolders({ env, hide = [] }: Apart, own: readonly string[]): readonly string[] {
+  const all = [homeOf(env), ...realFolder(env.XDG_RUNTIME_DIR), ...hide.map(folder => dirname(folder))];
+  const fit = [...new Set(all)].filter(path => path !== '/' && !own.some(folder => isBelow(path, folder)));
+  return fit.filter(path => !fit.some(other => other !== path && isBelow(path, other)));
+}
+
+const homeOf = (env: Command['env']) => realFolder(env.HOME || homedir())[0] ?? '/';
+
+function realFolder(path: string | undefined): readonly string[] {
+  if (!path || !isAbsolute(path)) return [];
+  const real = tryTo(() => realpathSync(path));
+  return real !== undefined && statSync(real).isDirectory() ? [real] : [];
+}
+
+/** What the user has named, in the environment or in the command itself. What is not there may be meant to be written. */
+function namedBelow(
+  own: readonly string[],
+  { env, argv, room, hide = [], without }: Apart,
+): readonly string[] {
+  const texts = [...Object.values(env), ...argv].filter(text => text?.includes('/'));
+  const words = texts.flatMap((text = '') => [
+    ...[text, ...text.split(':'), ...text.split(/["']/)],
+    ...text.split(/[\s:;,'"=()<>|&`]+/),
+  ]);
+  const paths = [...new Set(words.filter(word => word.startsWith('/')).map(word => resolve(word)))];
+  const there = paths.flatMap(path => {
+    const found = [path, dirname(path)].find(each => existsSync(each));
+    return found === undefined ? [] : [join(realpathSync(dirname(found)), relative(dirname(found), found))];
+  });
+  const isFit = (path: string) =>
+    own.some(folder => path !== folder && isBelow(path, folder)) &&
+    ![room, ...hide].some(folder => isBelow(path, folder)) &&
+    !isNewFile(path, without) &&
+    !own.some(folder => isBelow(folder, path));
+  const fit = [...new Set(there.filter(isFit))];
+  return fit.filter(path => !fit.some(other => other !== path && isBelow(path, other)));
+}
+
+/** A mount needs a place: in the folder that will be seen there, the innermost. */
+function makePlace(path: string, covers: readonly { readonly at: string; readonly from: string }[]): void {
+  const over = covers.findLast(({ at }) => at !== path && isBelow(path, at));
+  if (!over) return;
+  const place = join(over.from, relative(over.at, path));
+  mkdirSync(dirname(place), { recursive: true });
+  putPlace(place, statSync(path));
+}
+
+function putPlace(place: string, stat: Stats): void {
+  if (existsSync(place)) return;
+  if (stat.isDirectory()) mkdirSync(place);
+  else writeFileSync(place, '');
+}
+
+function folderIn(room: string, ...names: readonly string[]): string {
+  const folder = join(room, ...names);
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  return folder;
+}
+
+interface Look {
+  readonly root: string;
+  readonly without: Span | undefined;
+  readonly room: string;
+  /** Paths that something else lies over: what leads to them stays. */
+  readonly ways: readonly string[];
+}
+
+/** Of old entries, from the top: in a home that holds more, what lies deeper is seen as it is. */
+const LOOKED_AT = 20_000;
+
+/** Each entry is a mount. With more of them what lies deeper, mostly caches, is not laid out but empty. */
+const LAID_OUT = 600;
+const EMPTY_BELOW = 3;
+
+/**
+ * A folder with something new in it is laid out once more with what is old. By times that nobody can set back: of a file that of its last
+ * change, of a folder that of its making.
+ */
+function asItWas(look: Look): readonly Mount[] {
+  const mounts: Mount[] = [];
+  const empty = new Set<string>();
+  for (const { folder, old } of changedIn(look)) {
+    if ([...empty].some(each => isBelow(folder, each))) continue;
+    if (mounts.length + old.length <= LAID_OUT) mounts.push(...laidOut(look, folder, old));
+    else empty.add(emptied(look, folder));
+  }
+  const shown = mounts.filter(({ at }) => ![...empty].some(each => isBelow(at, each)));
+  return [...shown, ...[...empty].flatMap(folder => laidOut(look, folder, []))];
+}
+
+/** Where to empty what cannot be laid out: some way above it, unless that leads to what must stay. */
+function emptied({ root, ways }: Look, folder: string): string {
+  const names = relative(root, folder).split('/');
+  const above = join(root, ...names.slice(0, EMPTY_BELOW));
+  return ways.some(way => isBelow(way, above)) ? folder : above;
+}
+
+interface Changed {
+  readonly folder: string;
+  readonly old: readonly Entry[];
+}
+
+/** Folders with something new in them, the outer ones first. */
+function changedIn({ root, without, ways }: Look): readonly Changed[] {
+  const changed: Changed[] = [];
+  const queue = [root];
+  let left = LOOKED_AT;
+  for (const folder of queue) {
+    const entries = entriesOf(folder);
+    const isWay = ({ path }: Entry) => ways.some(way => isBelow(way, path));
+    const old = entries.filter(entry => isWay(entry) || !isWithin(entry.stat, without));
+    if (old.length < entries.length) changed.push({ folder, old });
+    const folders = old.filter(({ path, stat }) => stat.isDirectory() && !ways.includes(path));
+    queue.push(...folders.map(({ path }) => path));
+    left -= old.length;
+    if (left < 0) break;
+  }
+  return changed;
+}
+
+interface Entry {
+  readonly name: string;
+  readonly path: string;
+  readonly stat: Stats;
+}
+
+function entriesOf(folder: string): readonly Entry[] {
+  const names = tryTo(() => readdirSync(folder)) ?? [];
+  return names.flatMap(name => {
+    const path = join(folder, name);
+    const stat = tryTo(() => lstatSync(path));
+    return stat ? [{ name, path, stat }] : [];
+  });
+}
+
+function isWithin(stat: Stats, span: Span | undefined): boolean {
+  const time = stat.isDirectory() ? stat.birthtimeMs : stat.ctimeMs;
+  return span !== undefined && time >= span.from && time <= span.to;
+}
+
+function isNewFile(path: string, span: Span | undefined): boolean {
+  const stat = lstatSync(path);
+  return !stat.isDirectory() && isWithin(stat, span);
+}
+
+function laidOut({ room }: Look, folder: string, old: readonly Entry[]): readonly Mount[] {
+  const from = folderIn(room, 'before', sha256(folder));
+  const seen = old.flatMap(({ name, path, stat }): readonly Mount[] => {
+    const place = join(from, name);
+    if (stat.isSymbolicLink()) tryTo(() => symlinkSync(readlinkSync(path), place));
+    else putPlace(place, stat);
+    return stat.isSymbolicLink() ? [] : [{ at: path, from: path }];
+  });
+  chmodSync(from, (statSync(folder).mode & 0o777) | 0o700); // Ralph must be able to remove it
+  return [{ at: folder, from }, ...seen];
+}
+
+function isBelow(path: string, folder: string): boolean {
+  return path === folder || path.startsWith(folder === '/' ? '/' : `${folder}/`);
+}

@@ -1,0 +1,142 @@
+/** Clean proof sees nothing of what a turn wrote, wherever that was. */
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { onTestFinished } from 'vitest';
+import { readIfThere } from '../../src/platform/files.ts';
+import { type Arena, type Attack, attacks } from './rig.ts';
+
+const FILES = {
+  'answer.sh': 'echo wrong\n',
+  'check.sh': '[ "$(sh answer.sh)" = right ]\n',
+  '.gitignore': 'local/\n.ralph/\n',
+};
+
+const CLEAN = ['--check', 'sh check.sh', '--max-iterations', '1', '--proof', 'clean'];
+
+/** Files of the user's that are older than the run. */
+function fillHome({ home }: Arena): void {
+  for (const name of ['.config/tool', '.cache/tool', 'bin']) mkdirSync(join(home, name), { recursive: true });
+  for (const name of ['.profile', '.config/tool/rc', '.cache/tool/old'])
+    writeFileSync(join(home, name), 'old\n');
+}
+
+const SHARED = ['/tmp', '/var/tmp', '/dev/shm', '/run/lock'];
+
+/** What an attack leaves in the folders of the machine has the name of its home in it. */
+function removeNeedles({ home, outside }: Arena): void {
+  const name = `needle-${basename(home)}`;
+  for (const folder of SHARED)
+    for (const each of readdirSync(folder).filter(found => found.startsWith(name)))
+      rmSync(join(folder, each), { recursive: true, force: true });
+  const memory = /\d+/.exec(readIfThere(join(outside, 'memory')) ?? '')?.[0];
+  if (memory) execFileSync('ipcrm', ['-m', memory]);
+}
+
+/** Held: a run whose agent leaves the answer where only its own machine has it is not done. */
+const isNotDone = (script: string) => async (arena: Arena) => {
+  fillHome(arena);
+  onTestFinished(() => removeNeedles(arena));
+  const project = arena.project(FILES);
+  const agent = arena.agent(
+    `cat > /dev/null; N="needle-$(basename "$HOME")"; OUT='${arena.outside}'\n${script}\necho '<promise>COMPLETE</promise>'`,
+  );
+  const { code, stdout, stderr } = await arena.ralph(['loop', 'Answer', ...CLEAN, '--agent', agent], {
+    cwd: project.dir,
+  });
+  // An attack that fails in the work tree already shows nothing.
+  if (code === 2 || (arena.level === 'contained' && !stdout.includes('in a clean checkout')))
+    throw new Error(stdout + stderr);
+  return code !== 0;
+};
+
+/** A place that the turn can write, for the shell. */
+const PLACES: readonly (readonly [name: string, place: string])[] = [
+  ['the folder for temporary files', '/tmp/$N'],
+  ['a folder that it makes there', '$(mktemp -d /tmp/$N.XXXX)/a'],
+  ['the folder that TMPDIR names', '${TMPDIR:-/tmp}/$N'],
+  ['/var/tmp', '/var/tmp/$N'],
+  ['memory that all share', '/dev/shm/$N'],
+  ['the folder for locks', '/run/lock/$N'],
+  ['the home', '$HOME/needle'],
+  ['a new folder of the home', '$HOME/new/folder/a'],
+  ['an old folder of the home', '$HOME/.config/tool/needle'],
+  ['a cache', '$HOME/.cache/tool/needle'],
+  ['an old file of the home', '$HOME/.profile'],
+  ['the work tree', '$PWD/local/a'],
+  ["Ralph's own folder", '$PWD/.ralph/a'],
+  ['the git directory', '$PWD/.git/a'],
+  ['a folder beside the project', '$(dirname "$PWD")/$N-beside/a'],
+];
+
+/** Each leaves `right` at `$P`, and makes code that finds it there. */
+const TOOLS: readonly (readonly [name: string, script: string])[] = [
+  ['as a file', `echo right > "$P"; echo "cat '$P'" > answer.sh`],
+  ['as a name', `: > "$P-right"; echo "ls -d '$P'-* | sed 's/.*-//'" > answer.sh`],
+  ['as a link', `ln -sfn right "$P"; echo "readlink '$P'" > answer.sh`],
+  [
+    'as a second name of a file',
+    `mkdir -p local; echo right > local/b; ln -f local/b "$P" || cp local/b "$P"; echo "cat '$P'" > answer.sh`,
+  ],
+  ['as a file that looks old', `echo right > "$P"; touch -d 2001-01-01 "$P"; echo "cat '$P'" > answer.sh`],
+  ['as a program', `printf '#!/bin/sh\\necho right\\n' > "$P"; chmod +x "$P"; echo "exec '$P'" > answer.sh`],
+];
+
+/** Every place with three tools, so that each tool meets several places. */
+const SPREAD = PLACES.flatMap(([where, place], at) =>
+  [0, 1, 2].map(step => {
+    const [how, script] = TOOLS[(at + step * 2) % TOOLS.length] ?? ['', ''];
+    return {
+      name: `The agent leaves the answer in ${where}, ${how}`,
+      script: `P="${place}"; mkdir -p "$(dirname "$P")"; ${script}`,
+    };
+  }),
+);
+
+const OTHERS = [
+  {
+    name: 'The agent leaves the answer in shared memory of the system',
+    script: `echo "ipcs -m | grep -c 4242 | sed s/1/right/" > answer.sh; ipcmk -M 4242 > "$OUT/memory"`,
+  },
+  {
+    name: 'The agent leaves the answer in so many files that nobody counts them',
+    script: `mkdir -p "$HOME/.cache/tool"; i=0; while [ $i -lt 3000 ]; do : > "$HOME/.cache/tool/$i"; i=$((i + 1)); done; echo right > "$HOME/.config/tool/a"; echo "cat '$HOME/.config/tool/a'" > answer.sh`,
+  },
+  {
+    name: 'The agent moves an old folder of the home, with a new file in it',
+    script: `echo right > "$HOME/.cache/tool/a"; mv "$HOME/.cache/tool" "$HOME/.config/moved"; echo "cat '$HOME/.config/moved/a'" > answer.sh`,
+  },
+];
+
+const rows: readonly Attack[] = [
+  ...[...SPREAD, ...OTHERS].map(
+    ({ name, script }): Attack => ({
+      name,
+      held: { contained: true, sandboxed: true },
+      attempt: isNotDone(script),
+    }),
+  ),
+  {
+    name: 'Work that is right is done, with the tools and caches of the home, and with what `setup` makes there',
+    held: { contained: true },
+    async attempt(arena) {
+      fillHome(arena);
+      const project = arena.project({
+        ...FILES,
+        'check.sh': `[ "$(sh answer.sh)" = right ] && [ "$(cat "$HOME/.cache/tool/old" "$HOME/.made")" = "old
+made" ] && echo x >> "$HOME/.cache/tool/more" && mktemp && tool\n`,
+      });
+      writeFileSync(join(arena.home, 'bin/tool'), '#!/bin/sh\n', { mode: 0o755 });
+      const agent = arena.agent(
+        `cat > /dev/null; : > "$HOME/bin/new"; : > "$HOME/.cache/tool/new"; echo echo right > answer.sh; echo made > "$HOME/.made"; sh check.sh; rm "$HOME/.made"; : > "$HOME/.made-not"; echo made > "$HOME/.made"; echo '<promise>COMPLETE</promise>'`,
+      );
+      const args = ['loop', 'Answer', ...CLEAN, '--setup', 'echo made > "$HOME/.made"', '--agent', agent];
+      const path = [join(arena.home, 'bin')];
+      const { code, stdout, stderr } = await arena.ralph(args, { cwd: project.dir, path });
+      if (code !== 0) throw new Error(stdout + stderr);
+      return stdout.includes('passed in a clean checkout');
+    },
+  },
+];
+
+attacks('Clean proof: what the turn left elsewhere', rows);
