@@ -189,7 +189,7 @@ attacks('The ledger', [
     name: 'Green checks are appended after Ralph was killed, for `ralph resume` to believe',
     held: { plain: true },
     async attempt(arena) {
-      const run = await stopped(arena, `${SAYS_DONE}\nkill -9 $PPID\nsleep 1`);
+      const run = await stopped(arena, `${SAYS_DONE}\nkill -9 $PARENT\nsleep 1`);
       const lines = linesOf(run);
       const last = lines.at(-1) ?? {};
       const claim = { found: true, text: 'COMPLETE' };
@@ -214,7 +214,7 @@ attacks('The ledger', [
     async attempt(arena) {
       const project = prdRepo();
       const call = (...args: string[]) => arena.ralph(args, { cwd: project.dir });
-      const killer = arena.agent('cat > /dev/null\nkill -9 $PPID\nsleep 1');
+      const killer = arena.agent('cat > /dev/null\nkill -9 $PARENT\nsleep 1');
       await call('prd', 'run', '--agent', killer);
       const [id = ''] = readdirSync(project.path('.ralph/runs'));
       const folder = project.path(`.ralph/runs/${id}`);

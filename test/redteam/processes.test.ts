@@ -115,7 +115,7 @@ const leftByCheck: readonly Attack[] = [
 
 /** Ralph by its parent, and by its command line: only its own, other tests have one too. */
 const KILLS = {
-  'its parent': 'kill -9 $PPID',
+  'its parent': 'kill -9 $PARENT',
   'whatever looks like Ralph in /proc':
     'for p in /proc/[0-9]*; do if tr "\\0" " " <$p/cmdline 2>/dev/null | grep -q "ralph[.]cjs run .*$0"; then kill -9 ${p#/proc/}; fi; done',
 };

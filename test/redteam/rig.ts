@@ -36,7 +36,7 @@ export interface Arena {
   readonly outside: string;
   /** A project, a git repository. Pass files; `README.md` is there without any. */
   project(files?: Readonly<Record<string, string>>): Repo;
-  /** An agent that is this shell script; answers its command, for `--agent`. stdin holds its prompt. */
+  /** An agent that is this shell script; answers its command, for `--agent`. stdin holds its prompt, `$PARENT` who started it. */
   agent(script: string): string;
   /** The real binary, at this level: `args` of a command that runs a loop get the flags of the level. */
   ralph(args: readonly string[], options: RedTeamOptions): Promise<Finished>;
@@ -162,7 +162,7 @@ function arenaAt(level: Level, { folder, spell = script => script }: Variant): A
     agent(script) {
       const command = join(made('ralph-agent-'), 'agent');
       mkdirSync(join(command, '..'), { recursive: true });
-      writeFileSync(command, `#!/bin/sh\n${spell(script)}\n`);
+      writeFileSync(command, `#!/bin/sh\nexport PARENT=$PPID\n${spell(script)}\n`);
       chmodSync(command, 0o755);
       return command;
     },
