@@ -1,5 +1,5 @@
 /** Takes secrets out of a file that may be far larger than our memory. */
-import { closeSync, openSync, readSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { closeSync, fstatSync, openSync, readSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { StringDecoder } from 'node:string_decoder';
 import { createStreamRedactor, type Redact } from '../domain/text/secrets.ts';
 import { createPrivate, tryTo } from './files.ts';
@@ -27,29 +27,26 @@ export function redactFile(path: string, redact: Redact): void {
 
 function mayHoldSecret(path: string, redact: Redact): boolean {
   const scan = redact.scan();
-  const page = Buffer.allocUnsafe(PAGE);
-  const from = openSync(path, 'r');
-  try {
-    for (let read = readSync(from, page); read > 0; read = readSync(from, page))
-      if (scan.push(page.subarray(0, read), false)) return true;
-    return scan.push(new Uint8Array(0), true);
-  } finally {
-    closeSync(from);
-  }
+  for (const page of pagesOf(path)) if (scan.push(page, false)) return true;
+  return scan.push(new Uint8Array(0), true);
 }
 
 /** Returns whether there was a secret. */
 function copyClean(path: string, redact: Redact, write: (text: string) => void): boolean {
   const stream = createStreamRedactor(redact);
   const decoder = new StringDecoder('utf8');
-  const page = Buffer.allocUnsafe(PAGE);
+  for (const page of pagesOf(path)) write(stream.push(decoder.write(page)));
+  write(stream.push(decoder.end()) + stream.end());
+  return stream.found();
+}
+
+/** In one buffer, no larger than the file: a large one for each small file makes V8 collect garbage all the time. */
+function* pagesOf(path: string): Generator<Buffer> {
   const from = openSync(path, 'r');
   try {
-    for (let read = readSync(from, page); read > 0; read = readSync(from, page))
-      write(stream.push(decoder.write(page.subarray(0, read))));
-    write(stream.push(decoder.end()) + stream.end());
+    const page = Buffer.allocUnsafe(Math.min(PAGE, Math.max(1, fstatSync(from).size)));
+    for (let read = readSync(from, page); read > 0; read = readSync(from, page)) yield page.subarray(0, read);
   } finally {
     closeSync(from);
   }
-  return stream.found();
 }
