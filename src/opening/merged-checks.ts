@@ -1,24 +1,17 @@
 /** The checks of a run once more, on the tree that its work and the user's branch make together. */
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import type { CheckResult } from '../domain/checks/check.ts';
 import type { Emit } from '../domain/run/event.ts';
 import { knownEntry } from '../domain/run/ledger-entry.ts';
 import { isProblem, type Problem } from '../domain/text/problem.ts';
 import { HIDDEN } from '../domain/text/secret-formats.ts';
-import { systemClock } from '../platform/clock.ts';
-import { createDisk } from '../platform/disk.ts';
-import { createIntegrityWatch } from '../proof/integrity.ts';
-import { type Checkout, prove } from '../proof/prove.ts';
+import type { Checkout } from '../proof/prove.ts';
 import { openJournal } from '../store/journal.ts';
-import { runFolder } from '../store/paths.ts';
 import { checksOf, createBaseline } from '../turns/check-round.ts';
 import { cleanCheckout } from '../turns/prover.ts';
 import { besideTree, lendBeside } from '../workspace/beside-tree.ts';
 import { includeFiles } from '../workspace/worktree-include.ts';
 import type { EndedRun, Leavings } from './leavings.ts';
-import { chooseSandbox, openSandbox } from './sandbox.ts';
+import { proveOutside } from './prove-outside.ts';
 
 export interface CheckWatch {
   /** Ends what runs. */
@@ -34,7 +27,7 @@ export async function checkMerged(
   commit: string,
   { abort, begins }: CheckWatch,
 ): Promise<readonly CheckResult[] | Problem> {
-  const { settings, project, env, past } = run;
+  const { settings, past } = run;
   const commands = commandsOf(run, found);
   if (isProblem(commands)) return commands;
   const flaw = flawOf(run, commands);
@@ -45,33 +38,13 @@ export async function checkMerged(
   const emit: Emit = event => {
     if (event.type === 'check-started') begins(event.command);
   };
-  const chosen = await chooseSandbox(run);
-  if (isProblem(chosen)) return chosen;
-  const cwd = project.root;
-  const ended = past.time.latest;
-  const sandbox = await openSandbox(chosen, { ...run, cwd, emit, ended, disk: createDisk(), adapters: [] });
-  if (isProblem(sandbox)) return sandbox;
-  const logs = mkdtempSync(join(tmpdir(), 'ralph-land-'));
-  try {
-    const where = await checkoutOf(run, found, tree);
-    if (isProblem(where)) return where;
-    const checks = checksOf(commands, settings);
-    const baseline = createBaseline({ emit, checks: () => checks, excused: settings.baselineUngated });
-    baseline.recall(past.baseline);
-    const results = await prove(
-      {
-        ...{ cwd, env, checks, iteration: 1, root: logs, paths: runFolder(logs).iteration(1), sandbox },
-        excerpt: { chars: 2_000, from: 'tail' },
-        ...{ parallel: settings.checkParallel, retries: settings.checkRetries },
-        ...{ clock: systemClock, emit, stopping: abort, abort, watch: createIntegrityWatch({ emit }) },
-      },
-      where,
-    );
-    return results.map(baseline.excuse);
-  } finally {
-    rmSync(logs, { recursive: true, force: true });
-    await sandbox.close();
-  }
+  const where = await checkoutOf(run, found, tree);
+  if (isProblem(where)) return where;
+  const checks = checksOf(commands, settings);
+  const baseline = createBaseline({ emit, checks: () => checks, excused: settings.baselineUngated });
+  baseline.recall(past.baseline);
+  const results = await proveOutside({ ...run, ended: past.time.latest, emit, abort }, checks, where);
+  return isProblem(results) ? results : results.map(baseline.excuse);
 }
 
 /** Clean where the run's own proof was; else with what git ignores where the run has worked, such as installed packages. */

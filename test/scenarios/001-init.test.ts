@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { fakeAgent, says } from '../rig/fake-agent.ts';
+import { processWith } from '../rig/processes.ts';
 import { BIN, ralph, testEnv } from '../rig/ralph.ts';
 import { folder, type Repo, repo } from '../rig/repo.ts';
 
@@ -120,6 +121,40 @@ describe('the wizard on a real terminal', () => {
     });
   });
 
+  test('asks for one tag: the one that the prompts lead with, unless another text is given', async () => {
+    const asked = async (answer: string) => {
+      const project = folder();
+      const terminal = onTerminal(project);
+      await terminal.answer('Agent command', 'cat');
+      await terminal.answer('Agent flags', '');
+      await terminal.answer('Maximum iterations', '');
+      await terminal.until('the agent says <promise>COMPLETE</promise>: Enter keeps that.');
+      await terminal.answer('Completion response [DONE]: ', answer);
+      await terminal.answer('Add guardrail', '');
+      await terminal.answer('Configure SCM?', '');
+      await terminal.ended;
+      return terminal.screen().split('Next: ')[1] ?? '';
+    };
+    expect(await asked('')).toContain('<promise>COMPLETE</promise>');
+    expect(await asked('READY')).toContain('<response>READY</response>');
+  });
+
+  test('Ctrl-C while a proposed check runs ends the check, and nothing is written', async () => {
+    const project = folder();
+    project.write('Makefile', 'test:\n\t@touch began; sleep 1000\n');
+    const terminal = onTerminal(project);
+    await terminal.answer('Agent command', 'cat');
+    await terminal.answer('Agent flags', '');
+    await terminal.answer('Maximum iterations', '');
+    await terminal.answer('Completion response', '');
+    await terminal.answer('Run them now', '');
+    await expect.poll(() => existsSync(project.path('began')), { timeout: 60_000 }).toBe(true);
+    terminal.type('\u0003');
+    expect(await terminal.ended).toBe(130);
+    expect(terminal.screen()).toContain('Nothing was written.');
+    expect(existsSync(project.path('.ralph'))).toBe(false);
+  });
+
   test('proposes to protect the tests, and what a fresh checkout needs', async () => {
     const project = repo({ 'test/a.test.js': 'x\n', 'package-lock.json': '{}\n' });
     const terminal = onTerminal(project);
@@ -189,4 +224,16 @@ test('without a terminal it is refused with exit code 2', async () => {
   const { code, stderr } = await ralph(['init'], { cwd: dir, input: 'claude\n' });
   expect(code).toBe(2);
   expect(stderr).toContain('needs a terminal');
+});
+
+test('--yes runs the checks as a run does: what they start ends with them, and no tag is written', async () => {
+  const project = folder();
+  project.write('Makefile', 'test:\n\t@setsid sleep 1000.0711 & exit 3\n');
+  const agent = await fakeAgent('codex', says(''));
+  const { code, stdout } = await ralph(['init', '--yes'], { cwd: project.dir, path: [agent.bin] });
+  expect(code).toBe(0);
+  expect(stdout).toContain('make test: runs, and fails now (exit code 2, ');
+  expect(stdout).toContain('<promise>COMPLETE</promise>');
+  expect(JSON.parse(project.read('.ralph/settings.json'))).not.toHaveProperty('completionResponse');
+  expect(processWith('1000.0711')).toBe(-1);
 });

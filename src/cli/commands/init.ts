@@ -5,22 +5,25 @@ import { PREFERRED } from '../../agents/registry.ts';
 import { loadSettings } from '../../config/load.ts';
 import { defaultSettings } from '../../config/settings.ts';
 import { FAIL_ACTIONS } from '../../domain/checks/check.ts';
+import { defined } from '../../domain/text/fields.ts';
 import { isProblem } from '../../domain/text/problem.ts';
 import { markerOf } from '../../domain/turn/claim.ts';
 import { containerOf } from '../../opening/sandbox-spec.ts';
-import { capture } from '../../platform/capture.ts';
+import { errorLine } from '../../platform/error-words.ts';
 import { ensureFolder, writeAtomic } from '../../platform/files.ts';
-import { joinWords, shellCommand } from '../../platform/shell.ts';
+import { joinWords } from '../../platform/shell.ts';
 import { duration } from '../../report/numbers.ts';
+import { phrase } from '../../report/phrases.ts';
 import { chooseProvider } from '../../sandbox/choose.ts';
 import { keepOutOfGit } from '../../store/mirror.ts';
-import { type ProjectPaths, projectPaths } from '../../store/paths.ts';
+import { newRunPaths, type ProjectPaths, projectPaths } from '../../store/paths.ts';
 import { isExecutable } from '../../turns/choose-agent.ts';
 import { DONE_RULES } from '../../turns/goal.ts';
 import { missingCommands } from '../../turns/missing-commands.ts';
 import { proposeChecks, proposeOnly, proposeProtect, proposeSetup } from '../../workspace/propose-checks.ts';
-import { type Call, type CliCommand, refuse } from '../command.ts';
+import { type Call, type CliCommand, orThrow, refuse } from '../command.ts';
 import type { Output } from '../output.ts';
+import { untilStopped } from '../signals.ts';
 
 export const init: CliCommand = {
   declare: command =>
@@ -47,27 +50,36 @@ export const init: CliCommand = {
       const next = `${output.us ?? 'ralph'} run ${joinWords(['-p', firstPrompt(first)])}`;
       output.answer(`\nSettings written to ${file}\nNext: ${next}\n`);
     };
-    if (options.yes === true) {
-      await write(await proposedSettings(project, place, output));
-      return 0;
-    }
-    const dialogue = openDialogue();
     try {
-      if (!(await mayWrite(project, dialogue, output))) return 0;
-      await write(await askAll(dialogue, place, output));
+      if (options.yes === true)
+        await write(await untilStopped(abort => proposedSettings(project, { ...place, abort }, output)));
+      else await inDialogue(project, place, output, write);
       return 0;
     } catch (error) {
       if (!(error instanceof Left)) throw error;
       output.error('\nNothing was written.\n');
       return 130;
-    } finally {
-      dialogue.close();
     }
   },
 };
 
+async function inDialogue(
+  project: ProjectPaths,
+  place: Omit<Place, 'abort'>,
+  output: Output,
+  write: (first: FirstSettings) => Promise<void>,
+): Promise<void> {
+  const dialogue = openDialogue();
+  try {
+    if (!(await mayWrite(project, dialogue, output))) return;
+    await write(await askAll(dialogue, { ...place, abort: dialogue.left }, output));
+  } finally {
+    dialogue.close();
+  }
+}
+
 /** Nothing where none works: `ralph doctor` says why. */
-async function sandboxWords({ root, env }: Place): Promise<readonly string[]> {
+async function sandboxWords({ root, env }: Omit<Place, 'abort'>): Promise<readonly string[]> {
   const container = containerOf(defaultSettings('run').sandbox);
   const found = await chooseProvider('auto', { cwd: root, env, container });
   if (isProblem(found) || !found.provider) return [];
@@ -75,7 +87,7 @@ async function sandboxWords({ root, env }: Place): Promise<readonly string[]> {
 }
 
 interface FirstSettings extends Readonly<Record<string, unknown>> {
-  readonly completionResponse: string;
+  readonly completionResponse?: string;
   /** Not a setting: the guardrails that fail now. */
   readonly failing: readonly string[];
 }
@@ -83,8 +95,13 @@ interface FirstSettings extends Readonly<Record<string, unknown>> {
 /** A first task that can be given as it stands, where the project has one. */
 function firstPrompt({ failing, completionResponse }: FirstSettings): string {
   const task = failing.length === 0 ? 'What to do' : `Make this pass: ${failing.join(', ')}`;
-  const { rule } = DONE_RULES.run({ ...defaultSettings('run'), completionResponse });
-  return `${task}. When it is done, say ${markerOf(rule)}`;
+  return `${task}. When it is done, say ${tagWith(completionResponse)}`;
+}
+
+/** The tag that a prompt asks for. */
+function tagWith(completionResponse?: string): string {
+  const { rule } = DONE_RULES.run({ ...defaultSettings('run'), ...defined({ completionResponse }) });
+  return markerOf(rule);
 }
 
 /** What is the same in every file that is written. */
@@ -111,7 +128,6 @@ async function proposedSettings(project: ProjectPaths, place: Place, output: Out
     output.answer(`For the highest level of proof: ${only.join(' ')} --proof sealed --sandbox\n`);
   return {
     maximumIterations: 10,
-    completionResponse: 'DONE',
     ...ALWAYS,
     agent: { command, flags: [] },
     guardrails,
@@ -145,6 +161,8 @@ class Left extends Error {}
 
 interface Dialogue {
   ask(question: string): Promise<string>;
+  /** The user has left. */
+  readonly left: AbortSignal;
   close(): void;
 }
 
@@ -156,6 +174,7 @@ function openDialogue(): Dialogue {
   lines.once('close', leave);
   process.once('SIGTERM', leave);
   return {
+    left: leaving.signal,
     async ask(question) {
       try {
         return (await lines.question(question, { signal: leaving.signal })).trim();
@@ -195,6 +214,10 @@ async function askAll({ ask }: Dialogue, place: Place, output: Output): Promise<
     const number = answer === '' ? 10 : Number(answer);
     return Number.isSafeInteger(number) && number > 0 ? number : undefined;
   });
+  const other = '<response>TEXT</response>';
+  output.answer(
+    `When it is done, the agent says ${tagWith()}: Enter keeps that. With another text only ${other} counts.\n`,
+  );
   const completionResponse = (await ask('Completion response [DONE]: ')) || 'DONE';
   const proposed = await askProposed(ask, place, output);
   const guardrails = [
@@ -290,9 +313,11 @@ function isYes(answer: string): boolean {
 /** What `ralph init` proposes: an agent that is installed, and checks that the project has and that run here. */
 interface Place extends Pick<Call, 'env'> {
   readonly root: string;
+  /** Ends the check that runs. */
+  readonly abort: AbortSignal;
 }
 
-function installedAgent({ root, env }: Place): string | undefined {
+function installedAgent({ root, env }: Omit<Place, 'abort'>): string | undefined {
   return PREFERRED.find(name => isExecutable(name, { cwd: root, env }));
 }
 
@@ -305,23 +330,35 @@ interface TriedCheck {
   readonly words: string;
 }
 
-const PATIENCE = 120_000;
+/** Seconds. */
+const PATIENCE = 120;
 const CANNOT_RUN: Readonly<Record<number, string>> = {
   126: 'it may not be executed',
   127: 'there is no such command',
 };
 
 /** Runs it once, as a run would. */
-async function tryCheck(command: string, { root, env }: Place): Promise<TriedCheck> {
-  const began = performance.now();
-  const { code, output } = await capture(shellCommand(command), { cwd: root, env, timeout: PATIENCE });
-  const time = duration((performance.now() - began) / 1000);
-  const last = output.trim().split('\n').at(-1) ?? '';
-  if (code === 0) return { command, runs: true, fails: false, words: `passes (${time})` };
-  const why = CANNOT_RUN[code];
+async function tryCheck(command: string, { root, env, abort }: Place): Promise<TriedCheck> {
+  const { proveOutside } = await import('../../opening/prove-outside.ts');
+  const project = projectPaths(root, env);
+  const world = {
+    project,
+    env,
+    paths: newRunPaths(project, 'init'),
+    settings: defaultSettings('run'),
+    abort,
+  };
+  const check = { command, failAction: 'APPEND', timeout: PATIENCE } as const;
+  const [ended] = orThrow(await proveOutside({ ...world, emit() {} }, [check]));
+  if (!ended) throw new Left();
+  const { passed, exitCode, timedOut, output } = ended;
+  const time = duration(ended.duration);
+  if (passed) return { command, runs: true, fails: false, words: `passes (${time})` };
+  if (timedOut)
+    return { command, runs: true, fails: false, words: `takes longer than ${duration(PATIENCE)}` };
+  const why = CANNOT_RUN[exitCode];
+  const line = phrase(errorLine(output));
   if (why !== undefined)
-    return { command, runs: false, fails: true, words: `cannot be run: ${why}. ${last}`.trim() };
-  if (code === 124)
-    return { command, runs: true, fails: false, words: `takes longer than ${duration(PATIENCE / 1000)}` };
-  return { command, runs: true, fails: true, words: `runs, and fails now (exit code ${code}, ${time})` };
+    return { command, runs: false, fails: true, words: `cannot be run: ${why}. ${line}`.trim() };
+  return { command, runs: true, fails: true, words: `runs, and fails now (exit code ${exitCode}, ${time})` };
 }
