@@ -8,7 +8,7 @@ import { fileSize } from '../platform/files.ts';
 import { isRunning } from '../store/lease.ts';
 import { repairMirror } from '../store/mirror.ts';
 import { type ProjectPaths, projectAt, type RunPaths, runPaths } from '../store/paths.ts';
-import { findRun } from '../store/run-file.ts';
+import { findRun, liveRuns } from '../store/run-file.ts';
 import { type Call, orThrow, Problems, refuse } from './command.ts';
 import type { Output } from './output.ts';
 
@@ -34,6 +34,11 @@ export interface WantedRun {
 }
 
 export type Wanting = Pick<Call, 'args' | 'cwd' | 'env' | 'options' | 'output'>;
+
+/** A command without an id means this run: it is the latest, and no other is running. */
+export function isMeant(project: ProjectPaths, id: string): boolean {
+  return findRun(project) === id && liveRuns(project).every(live => live.id === id);
+}
 
 /** `show` has until its end to ask for what is new. */
 export async function withRun<Value>(

@@ -40,6 +40,8 @@ export interface Now {
   readonly now: number;
   /** Why nothing that its ledger says of its result can be believed. */
   readonly doubt?: string | undefined;
+  /** A command without an id means it. */
+  readonly isLatest?: boolean;
   /** What to do next, of a run that is not driven from here. */
   readonly next?: readonly string[];
 }
@@ -281,21 +283,21 @@ function spentOnLanes({ board, ending }: RunView, total: number): readonly strin
   ];
 }
 
-function whatNext(view: RunView, { isAlive, isClosed, doubt }: Now): readonly string[] {
-  const id = phrase(view.runId);
-  if (doubt !== undefined) return [`Log: \`ralph log ${id}\`.`];
+function whatNext(view: RunView, { isAlive, isClosed, isLatest, doubt }: Now): readonly string[] {
+  const id = isLatest ? '' : ` ${phrase(view.runId)}`;
+  if (doubt !== undefined) return [`Log: \`ralph log${id}\`.`];
   const ended = endedView(view);
-  if (ended) return nextSteps(ended).map(step => `${step}.`);
-  const stop = view.command === 'session' ? 'session cancel' : `cancel ${id}`;
-  if (isAlive) return [`Follow it: \`ralph log ${id} --follow\`. Stop it: \`ralph ${stop}\`.`];
-  if (!viewHasBegun(view)) return [`${START_AGAIN}.`, `Log: \`ralph log ${id}\`.`];
+  if (ended) return nextSteps({ ...ended, isLatest }).map(step => `${step}.`);
+  const stop = view.command === 'session' ? 'session cancel' : `cancel${id}`;
+  if (isAlive) return [`Follow it: \`ralph log${id} --follow\`. Stop it: \`ralph ${stop}\`.`];
+  if (!viewHasBegun(view)) return [`${START_AGAIN}.`, `Log: \`ralph log${id}\`.`];
   const again =
     view.command !== 'session'
-      ? `Resume where it was cut off: \`ralph resume ${id}\``
+      ? `Resume where it was cut off: \`ralph resume${id}\``
       : isClosed
         ? 'Continue in a terminal: `ralph continue-here`. End it: `ralph session cancel`'
         : 'Start the loop again in its session';
-  return [`${again}.`, `Log: \`ralph log ${id}\`. The changes so far are in your files.`];
+  return [`${again}.`, `Log: \`ralph log${id}\`. The changes so far are in your files.`];
 }
 
 /** Why a run is not done, with the words of whatever says so: for every ending there is a cause. */

@@ -24,12 +24,19 @@ const COLORS: Record<RunOverview['state'], Paint> = {
   crashed: 'red',
 };
 
-/** `changed`: the run whose settings are not what they were. */
+/** What `ralph resume` would do. */
+export interface Resuming {
+  /** The run that it means without an id. */
+  readonly meant?: string | undefined;
+  /** The run whose settings are not what they were. */
+  readonly changed?: string | undefined;
+}
+
 export function statusLines(
   runs: readonly RunOverview[],
   style: Style,
   now: number,
-  changed?: string,
+  resuming: Resuming = {},
 ): readonly string[] {
   if (runs.length === 0)
     return ['No runs here yet. Start one: `ralph run -p "…"`. Or watch one: `ralph demo`.'];
@@ -56,7 +63,7 @@ export function statusLines(
     ...proofLines(whole, style),
     ...pullRequestLines(whole, style),
     ...closedLines(whole, style),
-    ...resumeLines(whole, style, changed),
+    ...resumeLines(whole, style, resuming),
   ];
 }
 
@@ -116,7 +123,7 @@ function closedLines(runs: readonly RunOverview[], style: Style): readonly strin
 function resumeLines(
   runs: readonly RunOverview[],
   style: Style,
-  changed: string | undefined,
+  { meant, changed }: Resuming,
 ): readonly string[] {
   const latest = runs.findLast(run => run.resumable);
   if (!latest) return [];
@@ -127,6 +134,7 @@ function resumeLines(
     stopReason: stopReason ?? '',
     raise: raise ?? undefined,
     hasBegun: true,
+    isLatest: runId === meant,
     needsAccept: latest.ledger.kind === 'changed' || latest.id === changed,
   };
   return ['', ...hanging(style, resumeSign(latest).trim(), resumePhrase(run))];

@@ -100,8 +100,8 @@ test.each([
     'It did not begin: it was cut off before its first iteration, and nothing was done.',
   );
   expect(explain).not.toContain('ralph resume');
-  // Every command names its run.
-  expect(explain).not.toMatch(/`ralph (log|show|report)\s*`/);
+  // It is the latest: no command needs its id.
+  expect(explain).toContain('Log: `ralph log`');
 });
 
 test('Ctrl-C in the checks before the first iteration: interrupted, with nothing to resume', async () => {

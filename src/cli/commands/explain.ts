@@ -8,7 +8,7 @@ import { explainLines, explain as explanationOf } from '../../report/explain.ts'
 import { readRun } from '../../report/read-run.ts';
 import { answer, type Call, type CliCommand } from '../command.ts';
 import { styleOf } from '../reporters.ts';
-import { RUN_ARGUMENT, RUN_DATABASE, type WantedRun, warnOfLedger, withRun } from '../which-run.ts';
+import { isMeant, RUN_ARGUMENT, RUN_DATABASE, type WantedRun, warnOfLedger, withRun } from '../which-run.ts';
 
 export const explain: CliCommand = {
   declare: command => command.argument(...RUN_ARGUMENT).option(...RUN_DATABASE),
@@ -16,7 +16,7 @@ export const explain: CliCommand = {
   run: call => withRun(call, run => show(call, run)),
 };
 
-async function show({ output }: Call, { id, paths, unit }: WantedRun): Promise<ExitCode> {
+async function show({ output }: Call, { id, project, paths, unit }: WantedRun): Promise<ExitCode> {
   const { view, state, integrity } = readRun(id, paths);
   const now = {
     isAlive: state === 'running',
@@ -25,8 +25,9 @@ async function show({ output }: Call, { id, paths, unit }: WantedRun): Promise<E
     doubt: doubtSentence(integrity.trust),
     ...(unit && { next: nextOfUnit(unit) }),
   };
+  // What a program keeps may be read when there is a later run.
   answer(output, { ...explanationOf(view, now), ledger: integrity.trust }, () =>
-    explainLines(view, now, styleOf(output)).join('\n'),
+    explainLines(view, { ...now, isLatest: isMeant(project, id) }, styleOf(output)).join('\n'),
   );
   return warnOfLedger(output, 'explain', integrity.trust);
 }

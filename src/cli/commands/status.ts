@@ -5,7 +5,7 @@ import { isProblem } from '../../domain/text/problem.ts';
 import { systemClock } from '../../platform/clock.ts';
 import { boardLines } from '../../report/board-lines.ts';
 import { readBoard } from '../../report/read-board.ts';
-import { statusLines, worktreeLines } from '../../report/status.ts';
+import { type Resuming, statusLines, worktreeLines } from '../../report/status.ts';
 import { titled } from '../../report/style.ts';
 import { childrenOf, overviewIn } from '../../store/child-runs.ts';
 import { createDoneSince } from '../../store/overview.ts';
@@ -88,8 +88,7 @@ async function lookAt({ args: [wanted], options, cwd, env }: Call, last: number)
         worktrees,
         // Files of in-session loops that no user of this machine started.
         strangers: listSessions(root, env).filter(file => 'stranger' in file),
-        // The latest run that can be resumed, where its settings are not what they were.
-        changed: await changedRun({ project, env }, runs),
+        resuming: await resumingOf({ project, env }, runs),
       };
     }),
   );
@@ -106,14 +105,16 @@ function isMerged(
   return there !== undefined && there.ahead === 0 && !there.dirty && there.commit !== startRef;
 }
 
-async function changedRun(
+async function resumingOf(
   world: { readonly project: ProjectPaths; readonly env: Call['env'] },
   runs: readonly RunOverview[],
-): Promise<string | undefined> {
+): Promise<Resuming> {
   const latest = runs.findLast(run => run.resumable)?.id;
-  if (latest === undefined) return undefined;
-  const { hasChanged } = await import('../../opening/resume-run.ts');
-  return (await hasChanged(world, latest)) ? latest : undefined;
+  if (latest === undefined) return {};
+  const { findResumable, hasChanged } = await import('../../opening/resume-run.ts');
+  const meant = findResumable(world.project, undefined);
+  const changed = (await hasChanged(world, latest)) ? latest : undefined;
+  return { meant: isProblem(meant) ? undefined : meant, changed };
 }
 
 /** Those that belong to a parallel run are shown with it, when it is named. */
@@ -132,14 +133,15 @@ function rendered({ options, output }: Call, projects: readonly ProjectStatus[])
   if (output.json) {
     const [first = { runs: [], worktrees: [], strangers: [] }] = projects;
     const { runs, worktrees, strangers } = first;
-    const all = projects.map(({ boards: _, changed: __, ...rest }) => rest);
+    const all = projects.map(({ boards: _, resuming: __, ...rest }) => rest);
     return `${JSON.stringify(options.all === true ? { projects: all } : { runs, worktrees, strangers })}\n`;
   }
   const style = styleOf(output);
   const now = systemClock.now();
-  const lines = projects.map(({ root, runs, boards, worktrees, strangers, changed }) => [
+  const lines = projects.map(({ root, runs, boards, worktrees, strangers, resuming }) => [
     ...(options.all === true ? [root] : []),
-    ...statusLines(runs, style, now, changed),
+    // Of several projects a command has to name the run.
+    ...statusLines(runs, style, now, options.all === true ? { changed: resuming.changed } : resuming),
     ...boards.flatMap(({ id, view }) => ['', titled(style, id), ...boardLines(view, style)]),
     ...worktreeLines(worktrees, style),
     ...strangers.map(({ path, stranger }) => `! ${path} ${stranger}.`),
