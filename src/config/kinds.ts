@@ -97,11 +97,18 @@ export const modelName: Kind<string> = {
   ...text(),
   words: 'the name of a model',
   check(value, where) {
-    if (typeof value !== 'string' || !/^\s*\d+\s*$/.test(value)) return text().check(value, where);
-    const fix = `for the number of iterations: --max-iterations ${value.trim()}`;
-    return [{ where, what: `must be the name of a model, not ${JSON.stringify(value)}`, fix }];
+    const count = countIn(value);
+    if (count === undefined) return text().check(value, where);
+    const meant = where.startsWith('--') ? `--max-iterations ${count}` : `"maximumIterations": ${count}`;
+    const what = `must be the name of a model, not ${JSON.stringify(value)}`;
+    return [{ where, what, fix: `did you mean ${meant}?` }];
   },
 };
+
+function countIn(value: unknown): string | undefined {
+  if (typeof value !== 'string' && typeof value !== 'number') return undefined;
+  return /^\s*(\d+)\s*$/.exec(String(value))?.[1];
+}
 
 export const webAddress: Kind<string> = {
   ...ofShape({

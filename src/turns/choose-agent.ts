@@ -4,6 +4,7 @@ import { basename, delimiter, isAbsolute, resolve } from 'node:path';
 import type { AgentAdapter, AgentRequest } from '../agents/agent.ts';
 import { estimateFor } from '../agents/prices.ts';
 import { ADAPTERS, findAdapter, PREFERRED, protocolOf } from '../agents/registry.ts';
+import { modelName } from '../config/kinds.ts';
 import type { AgentSettings, Settings } from '../config/settings-shape.ts';
 import { closest, isProblem, type Problem } from '../domain/text/problem.ts';
 import type { Prices } from '../domain/turn/usage.ts';
@@ -64,6 +65,8 @@ export function chooseNamed(
 ): ChosenAgent | Problem {
   const { model: _, ...rest } = settings; // that one is meant for the agent itself
   const [agent, model] = modelOf(name, settings);
+  const [wrong] = model ? modelName.check(model, `${flag} ${name}`) : [];
+  if (wrong) return wrong;
   const chosen = chooseAgent({ ...rest, agent, ...(model && { model }) }, fromFiles, world);
   // With its model: it may be the same agent with another one.
   return isProblem(chosen) ? { ...chosen, where: `${flag} ${name}` } : { ...chosen, name };

@@ -58,9 +58,13 @@ test.each([
   [['status', '--follow'], '--follow is a flag of `ralph fleet logs`, `ralph log`'],
   [
     ['prd', 'run', '-m', '5'],
-    '--model: must be the name of a model, not "5" (for the number of iterations: --max-iterations 5)',
+    '--model: must be the name of a model, not "5" (did you mean --max-iterations 5?)',
   ],
-  [['loop', 'x', '--model', '25', '--check', 'true'], '(for the number of iterations: --max-iterations 25)'],
+  [['loop', 'x', '--model', '25', '--check', 'true'], '(did you mean --max-iterations 25?)'],
+  [
+    ['loop', 'x', '--fallback', 'cat:3', '--agent', 'cat', '--check', 'true'],
+    '(did you mean --max-iterations 3?)',
+  ],
   [['run', '-p', 'x', '-m', 'opus'], '(-m is the number of iterations here; for a model: --model opus)'],
   [['run', '--max-iteration', '3'], 'Did you mean --max-iterations?'],
   [['run', '-f', '-'], 'stdin: the prompt is empty'],
@@ -109,4 +113,17 @@ test('bash completes values and the ids of runs', async () => {
   for (const { stdout } of scripts)
     for (const words of ['ralph completion runs', 'skip host'])
       expect(stdout.includes(words) || `no ${words}`).toBe(true);
+});
+
+test.each([
+  ['agents.fast.model', 5, { agents: { fast: { command: 'cat', model: 5 } } }],
+  ['agent.model', '7', { agent: { command: 'cat', model: '7' } }],
+  ['model', 12, { model: 12 }],
+])('%s in the settings is no number of iterations: %j', async (where, value, settings) => {
+  const project = repo();
+  project.settings(settings);
+  const { code, stderr } = await ralph(['run', '-p', 'x'], { cwd: project.dir });
+  const fix = `(did you mean "maximumIterations": ${value}?)`;
+  const words = `${where}: must be the name of a model, not ${JSON.stringify(value)} ${fix}`;
+  expect([code, stderr]).toEqual([2, expect.stringContaining(words)]);
 });

@@ -19,7 +19,7 @@ const price = object({
 const agent = object({
   command: { kind: text(), help: 'The executable: a name on the PATH or a path.' },
   flags: { kind: list(text()), help: 'Its flags. One string with spaces is split as a shell would.' },
-  model: { kind: text(), help: 'The model, given to the agent in its own way.' },
+  model: { kind: modelName, help: 'The model, given to the agent in its own way.' },
   adapter: {
     kind: choice(ADAPTERS.map(adapter => adapter.name)),
     help: 'Which agent it behaves like, for a wrapper with another name.',
