@@ -130,9 +130,12 @@ export async function landHere(cwd: string, options: LandOptions): Promise<LandR
 
 export async function discardHere(cwd: string, options: DiscardOptions): Promise<DiscardResult> {
   const { force = false } = options;
-  const { discardRun } = await import('../opening/discard.ts');
+  const [{ discardRun }, { findLandable }] = await Promise.all([
+    import('../opening/discard.ts'),
+    import('../opening/fetched-unit.ts'),
+  ]);
   const { run, ...request } = endedOf('discard', cwd, options);
-  return orThrow(await discardRun({ ...request, id: orThrow(findRun(request.project, run)), force }));
+  return orThrow(await discardRun({ ...request, id: orThrow(await findLandable(request, run)), force }));
 }
 
 function endedOf(

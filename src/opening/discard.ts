@@ -15,6 +15,7 @@ import { discardWorktree } from '../workspace/remove-worktree.ts';
 import { shownPath } from '../workspace/repository.ts';
 import { outsideOwner, readStaged } from '../workspace/user-index.ts';
 import { mergeTrees } from './changed-here.ts';
+import { readFetched } from './fetched-unit.ts';
 import { type EndedRequest, type EndedRun, findLeavings, type Leavings, readEnded } from './leavings.ts';
 
 export interface DiscardRequest extends EndedRequest {
@@ -41,7 +42,7 @@ interface Discarded extends Removed {
 }
 
 export async function discardRun(request: DiscardRequest): Promise<DiscardResult | Problem> {
-  const run = readEnded(request);
+  const run = (await readFetched(request)) ?? readEnded(request);
   if (isProblem(run)) return run;
   return withLock(run.paths.state.lock, () => discard(run, request));
 }
@@ -52,13 +53,16 @@ async function discard(run: EndedRun, request: DiscardRequest): Promise<DiscardR
   if (isProblem(found)) return found;
   if ('nothing' in found) return { runId, outcome: 'nothing', why: found.nothing };
   if ('conflicts' in found) return { runId, outcome: 'conflict', ...found };
-  const done = await (found.kind === 'parallel'
-    ? discardLanes(run, found, request)
-    : found.from === undefined || found.isOut
-      ? discardHere(run, found, request)
-      : discardBranch(run, found, request));
+  const done = await discardKind(run, found, request);
   if (isProblem(done) || 'outcome' in done) return isProblem(done) ? done : { runId, ...done };
   return { runId, outcome: request.isDry ? 'would_discard' : 'discarded', ...done };
+}
+
+function discardKind(run: EndedRun, found: Leavings, request: DiscardRequest) {
+  if (found.kind === 'parallel') return discardLanes(run, found, request);
+  if (found.kind === 'fetched') return discardFetched(run, found, request);
+  if (found.from === undefined || found.isOut) return discardHere(run, found, request);
+  return discardBranch(run, found, request);
 }
 
 function keptUnder({ id }: EndedRun): string {
@@ -107,6 +111,28 @@ async function discardBranch(
 async function deleteBranch({ repository: { git } }: OwnGit, branch: string): Promise<Problem | undefined> {
   const { code, output } = await git.run(['branch', '--quiet', '-D', '--', branch]);
   return code === 0 ? undefined : { where: branch, what: complaint(output, code) };
+}
+
+/** Here: what is on the remote is everybody's, and goes by a command of the user's own. */
+async function discardFetched(
+  run: EndedRun,
+  { own, from = '', work }: Leavings,
+  { isDry }: DiscardRequest,
+): Promise<Discarded | Problem> {
+  const [remote = '', ...branch] = from.split('/');
+  const { git } = own.repository;
+  const [ref, fetched] = [keptUnder(run), `refs/remotes/${from}`];
+  const words = (...args: readonly string[]) => joinWords(['git', '-C', own.top, ...args]);
+  const there = words('push', remote, '--delete', branch.join('/'));
+  const done = {
+    ...{ removed: [from], worktrees: [], files: [], back: [words('update-ref', fetched, ref)] },
+    left: [`the branch on the remote, which \`git fetch\` brings back: \`${there}\` removes it there`],
+  };
+  if (isDry) return done;
+  const problem = await handOver(own, { commit: work, known: work, ref, why: 'ralph: discarded' });
+  if (problem) return problem;
+  const { code, output } = await git.run(['update-ref', '--no-deref', '-d', fetched, work]);
+  return code === 0 ? done : { where: from, what: complaint(output, code) };
 }
 
 /** What the run has changed and nobody has committed. */

@@ -1,6 +1,7 @@
 /** `ralph land`: what a run left becomes part of the user's branch once its checks pass on the merged tree, or nothing is changed. */
 import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
+import { splitWords } from '../../src/platform/shell.ts';
 import { projectAt, runPaths } from '../../src/store/paths.ts';
 import { agentOf, everything, loopEnded } from '../rig/ended-run.ts';
 import { fakeAgent } from '../rig/fake-agent.ts';
@@ -383,12 +384,41 @@ describe('a unit of a fleet that was fetched', () => {
     const before = everything(red);
     const refused = await ralph(['land', 'u-1'], { cwd: red.dir });
     expect([refused.code, everything(red)]).toEqual([1, before]);
-    expect(refused.stdout).toContain('Next: `git merge origin/ralph/u-1` and fix it\n');
+    expect(refused.stdout).toContain(
+      'Next: `git merge origin/ralph/u-1` and fix it, or throw it away: `ralph discard u-1`\n',
+    );
     const other = fetched('ralph/u-1');
     other.write('a.txt', FILES['a.txt'].replace('7', 'mine'));
     other.git('commit', '--quiet', '--all', '--message', 'mine');
     expect((await land(other, 'u-1')).result).toMatchObject({ outcome: 'conflict', isFetched: true });
   });
+
+  test.each(['ralph/u-1', 'ralph/u-1/_int'])(
+    'is discarded from %s: kept under a ref, here alone, and what is printed brings it back and removes it there',
+    async branch => {
+      const work = fetched(branch);
+      work.write('mine.txt', 'mine\n');
+      const tip = work.git('rev-parse', `origin/${branch}`);
+      const before = everything(work);
+      const dry = await ralph(['discard', 'u-1', '--dry-run'], { cwd: work.dir });
+      expect([dry.code, everything(work)]).toEqual([0, before]);
+      expect(dry.stdout).toContain(`Would remove the branch origin/${branch}.\n`);
+      const { code, stdout } = await ralph(['discard', 'u-1', '--json'], { cwd: work.dir });
+      const { outcome, removed, back, left } = JSON.parse(stdout);
+      expect([code, outcome, removed]).toEqual([0, 'discarded', [`origin/${branch}`]]);
+      expect(work.git('branch', '--all', '--format=%(refname:short)')).toBe('main\n');
+      expect(work.git('rev-parse', 'refs/ralph/kept/u-1/discarded')).toBe(tip);
+      expect(work.git('status', '--porcelain')).toBe('?? mine.txt\n');
+      const again = await ralph(['discard', 'u-1'], { cwd: work.dir });
+      expect([again.code, again.stderr]).toEqual([2, expect.stringContaining('there are no runs here yet')]);
+      work.git(...splitWords(back[0]).slice(1));
+      expect(work.git('rev-parse', `origin/${branch}`)).toBe(tip);
+      const there = /`(git -C [^`]+--delete[^`]+)`/.exec(left[0])?.[1] ?? '';
+      work.git('-C', work.git('remote', 'get-url', 'origin').trim(), 'checkout', '--quiet', '--detach');
+      work.git(...splitWords(there).slice(1));
+      expect(work.git('ls-remote', 'origin', 'refs/heads/ralph/*')).toBe('');
+    },
+  );
 
   test('is not guessed: neither part of its id, nor one of two remotes, nor what was not fetched', async () => {
     const work = fetched('ralph/u-1');

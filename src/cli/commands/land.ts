@@ -12,7 +12,6 @@ import { harmless } from '../../platform/text.ts';
 import { counted } from '../../report/numbers.ts';
 import { phrase } from '../../report/phrases.ts';
 import { type ProjectPaths, projectAt } from '../../store/paths.ts';
-import { findRun } from '../../store/run-file.ts';
 import { type Removed, removedLines } from '../../workspace/remove-lanes.ts';
 import { answer, type Call, type CliCommand, orThrow, refuse, refuseInside } from '../command.ts';
 import { untilStopped } from '../signals.ts';
@@ -45,7 +44,7 @@ nothing was changed. 2: something you can fix. 130: interrupted.
 `,
   async run(call) {
     refuseInside('land', call);
-    const { project, id } = await wantedOrUnit(call);
+    const { project, id } = await wanted(call);
     const { landRun } = await import('../../opening/land.ts');
     const { env, options, output } = call;
     const result = await untilStopped(abort =>
@@ -70,13 +69,8 @@ const EXIT: Readonly<Record<LandResult['outcome'], ExitCode>> = {
   interrupted: 130,
 };
 
-function wanted({ cwd, env, args: [given] }: Call) {
-  const project = projectAt(cwd, env);
-  return { project, id: orThrow(findRun(project, given)) };
-}
-
-/** Also what came of a unit of a fleet, where it was fetched. */
-async function wantedOrUnit({ cwd, env, args: [given] }: Call) {
+/** A run; or what came of a unit of a fleet, where it was fetched. */
+async function wanted({ cwd, env, args: [given] }: Call) {
   const project = projectAt(cwd, env);
   const { findLandable } = await import('../../opening/fetched-unit.ts');
   const id = await findLandable({ project, env }, given);
@@ -146,7 +140,7 @@ function conflictLines(result: NotLanded, project: ProjectPaths): readonly strin
   const { branch, conflicts, from } = result;
   const first = from
     ? `Not landed: it conflicts with ${phrase(branch)}. Nothing was changed.`
-    : 'Not landed: you and the run have changed the same lines, so they cannot be told apart. Nothing was changed.';
+    : 'Not landed: you and the run have changed the same lines, so nobody knows whose they are. Nothing was changed.';
   return [
     first,
     ...conflicts.map(conflictLine),
@@ -176,8 +170,8 @@ function fixThere(
 ): string {
   const discard = `or throw it away: \`ralph discard ${runId}\``;
   if (from === undefined) return `fix it in your files and commit it, ${discard}`;
-  if (isFetched) return `\`${joinWords(['git', 'merge', from])}\` and fix it`;
-  if (worktree === undefined) return `\`${joinWords(['git', 'merge', from])}\` and fix it, ${discard}`;
+  if (isFetched || worktree === undefined)
+    return `\`${joinWords(['git', 'merge', from])}\` and fix it, ${discard}`;
   const git = (...words: readonly string[]) => joinWords(['git', '-C', project.worktree(worktree), ...words]);
   const checks = commands.flatMap(command => ['--check', command]);
   const steps = [
@@ -211,6 +205,7 @@ Examples:
   ralph discard
   ralph discard --dry-run
   ralph discard 20261115-1203
+  ralph discard UNIT        # a unit of a fleet that was fetched
 
 Removes the worktree and the branch of a run, or undoes what it changed in your
 files, and nothing of yours. What is committed on a branch of yours stays. All
@@ -219,7 +214,7 @@ printed.
 `,
   async run(call) {
     refuseInside('discard', call);
-    const { project, id } = wanted(call);
+    const { project, id } = await wanted(call);
     const { discardRun } = await import('../../opening/discard.ts');
     const { env, options, output } = call;
     const flags = { isDry: options.dryRun === true, force: options.force === true };
