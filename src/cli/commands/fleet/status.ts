@@ -5,7 +5,9 @@ import { dollars as money } from '../../../domain/turn/dollars.ts';
 import { openFleet } from '../../../fleet/open.ts';
 import type { Unit, UnitState } from '../../../fleet/unit.ts';
 import { type FleetView, readFleet, waitsFor } from '../../../fleet/view.ts';
+import { clip, displayWidth } from '../../../platform/text.ts';
 import { counted } from '../../../report/numbers.ts';
+import { phrase } from '../../../report/phrases.ts';
 import { answer, type CliCommand, orThrow } from '../../command.ts';
 import { watch } from '../../signals.ts';
 import { DATABASE } from '../../which-run.ts';
@@ -31,7 +33,7 @@ export const status: CliCommand = {
       }
       return await watch(output, async room => {
         const lines = fleetLines(await look(), room);
-        return `${lines.map(line => [...line].slice(0, output.columns()).join('')).join('\n')}\n`;
+        return `${lines.map(line => clip(line, output.columns())).join('\n')}\n`;
       });
     } finally {
       await database.close();
@@ -48,7 +50,7 @@ export function fleetLines(view: FleetView, room = Infinity): readonly string[] 
     ...budgetLines(view),
     ...accounts
       .filter(({ limited }) => limited > 0)
-      .map(({ id, limited }) => `The account ${id} is limited for another ${Math.ceil(limited)} s.`),
+      .map(({ id, limited }) => `The account ${phrase(id)} is limited for another ${Math.ceil(limited)} s.`),
   ];
   // Its head and the line that counts the rest are lines, too.
   const most = Math.max(1, room - around.length - 2);
@@ -129,11 +131,13 @@ function iterationsOf({ id, kind, iterations }: Unit, units: readonly Unit[]): n
   return units.filter(({ parent }) => parent === id).reduce((sum, story) => sum + story.iterations, 0);
 }
 
-function table(rows: readonly (readonly string[])[]): readonly string[] {
-  const widths = (rows[0] ?? []).map((_, at) => Math.max(...rows.map(row => (row[at] ?? '').length)));
+/** Whoever can write to the database has written the cells. */
+function table(written: readonly (readonly string[])[]): readonly string[] {
+  const rows = written.map(row => row.map(phrase));
+  const widths = (rows[0] ?? []).map((_, at) => Math.max(...rows.map(row => displayWidth(row[at] ?? ''))));
   return rows.map(row =>
     row
-      .map((cell, at) => (at === row.length - 1 ? cell : cell.padEnd(widths[at] ?? 0)))
+      .map((cell, at) => cell + ' '.repeat(Math.max(0, (widths[at] ?? 0) - displayWidth(cell))))
       .join('  ')
       .trimEnd(),
   );
