@@ -4,6 +4,7 @@
  * run may name one, with the same token in the header.
  */
 
+import { parentOf } from '../domain/lanes/board.ts';
 import type { Raise } from '../domain/run/resume-command.ts';
 import { parseObject } from '../domain/text/json.ts';
 import type { RunView } from '../report/run-view.ts';
@@ -83,6 +84,7 @@ export function forkArguments(
   body: string | undefined,
 ): readonly string[] | undefined {
   const { at } = parseObject(body ?? '') ?? {};
-  if (command !== 'loop' || board || !iterations.some(({ number }) => number === at)) return undefined;
+  if (command !== 'loop' || board || parentOf(runId) !== undefined) return undefined;
+  if (!iterations.some(({ number }) => number === at)) return undefined;
   return ['fork', runId, '--at', String(at)];
 }

@@ -8,7 +8,7 @@ import type { Env } from '../platform/git.ts';
 import { loadState } from '../store/checkpoint.ts';
 import { openJournal } from '../store/journal.ts';
 import { isRecorded, type ProjectPaths, runPaths } from '../store/paths.ts';
-import { readRunFile } from '../store/run-file.ts';
+import { type RunFile, readRunFile } from '../store/run-file.ts';
 import { keepVersion } from '../turns/yours.ts';
 import { openOwnGit } from '../workspace/own-git.ts';
 import { openWorktree } from '../workspace/worktree.ts';
@@ -33,8 +33,13 @@ export async function forkRun(
   const file = isRecorded(paths) ? readRunFile(paths) : undefined;
   if (!file?.given) return [{ where: id, what: `it cannot be forked here. ${trustSentence(paths.trust)}` }];
   const { given } = file;
-  if (file.command !== 'loop' || given.parallel !== undefined || given.program)
-    return [{ where: id, what: 'only a run of `ralph loop` with one task can be forked' }];
+  const other = otherKind(file);
+  if (other !== undefined) {
+    const fix = `\`ralph show ${id} --iteration ${at}\` shows its files: start a run with them`;
+    return [
+      { where: id, what: `only a run of \`ralph loop\` with one task can be forked, and ${other}`, fix },
+    ];
+  }
   const task = readTask(paths);
   if (isProblem(task)) return [task];
   const tree = treeAt(project, id, at);
@@ -50,6 +55,15 @@ export async function forkRun(
     job: taskJob({ task, yaml, worktree, forkOf: { run: id, iteration: at } }),
     ready: { ...ready, flags: mergeLayers(flags, ready.flags) },
   };
+}
+
+/** What it is, where it cannot be forked. */
+function otherKind({ command, given }: RunFile): string | undefined {
+  if (given?.program) return 'a program has started this one, with parts of its own';
+  if (given?.parallel !== undefined) return 'this is a parallel run';
+  if (given?.lane !== undefined) return 'this one belongs to a parallel run';
+  if (command === 'prd') return 'this is a run of stories';
+  return command === 'loop' ? undefined : `this is a run of \`ralph ${command}\``;
 }
 
 const PIECE = 4 * 1024 * 1024;

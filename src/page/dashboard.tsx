@@ -201,10 +201,11 @@ function LiveRun({ place, listed, all, canStart }: LiveRunProps) {
   if (typeof run === 'string' || !reading) return <p class="empty">{String(run)}</p>;
   const isRunning = reading.state === 'running';
   const questions = reading.view.board ? (listed?.questions ?? []) : reading.view.questions;
-  const canResume = canStart && !isRunning && listed?.resumable === true && parentOf(id) === undefined;
+  const canLaunch = canStart && !isRunning && parentOf(id) === undefined;
+  const canResume = canLaunch && listed?.resumable === true;
   const { command, board, ending, iterations } = reading.view;
   const last = iterations.at(-1)?.number;
-  const canFork = canStart && !isRunning && command === 'loop' && !board && ending !== null;
+  const canFork = canLaunch && command === 'loop' && !board && ending !== null;
   return (
     <Run run={reading} find={find} linkTo={linkTo} lanes={lanes}>
       {isRunning && reading.view.command !== 'session' && (

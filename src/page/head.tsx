@@ -4,9 +4,16 @@ import { boardUsage } from '../domain/lanes/board-sums.ts';
 import { boardCost, type Children } from '../report/board-view.ts';
 import { bestWords, endedView, headline, nextSteps } from '../report/ending-words.ts';
 import { compact, counted, duration, wholeSeconds } from '../report/numbers.ts';
-import { costPhrase, iterationOf, promptPhrase, timePhrases, tokensPhrase } from '../report/phrases.ts';
+import {
+  costPhrase,
+  forkPhrase,
+  iterationOf,
+  promptPhrase,
+  timePhrases,
+  tokensPhrase,
+} from '../report/phrases.ts';
 import { proofs } from '../report/proofs.ts';
-import { averagePrompt, elapsed, type RunReading } from '../report/run-view.ts';
+import { averagePrompt, elapsed, type RunReading, type RunView } from '../report/run-view.ts';
 import type { LinkTo } from './board.tsx';
 import { Scrolled, withCode } from './section.tsx';
 import { timeOfDay, useClock } from './time.ts';
@@ -65,11 +72,18 @@ export function Head({ run, linkTo, children }: HeadProps) {
             branch <bdi class="mono">{ending.branch}</bdi>
           </span>
         )}
+        {view.forkOf !== null && <ForkOf of={view.forkOf} linkTo={linkTo} />}
         {view.sandbox !== null && <span>sandbox {view.sandbox}</span>}
         {view.startedAt !== null && <span>{timeOfDay(view.startedAt)}</span>}
       </p>
     </header>
   );
+}
+
+function ForkOf({ of, linkTo }: { readonly of: NonNullable<RunView['forkOf']>; readonly linkTo: LinkTo }) {
+  const address = linkTo(of.run);
+  const words = forkPhrase(of);
+  return <span>Fork of {address === undefined ? words : <a href={address}>{words}</a>}</span>;
 }
 
 function Proofs({ run: { view, integrity } }: { readonly run: RunReading }) {

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
+import { namesIn } from '../../src/platform/files.ts';
 import { type FakeTurn, fakeAgent } from '../rig/fake-agent.ts';
 import { type Running, ralph, startRalph } from '../rig/ralph.ts';
 import { folder, type Repo, repo } from '../rig/repo.ts';
@@ -231,6 +232,39 @@ test('a run is started, watched, read and resumed from the page', async () => {
   expect(await page.evaluate('window.evil')).toBeUndefined();
   const origin = new URL(url).origin;
   expect(requests.filter(each => !each.startsWith(origin) && !each.startsWith('data:'))).toEqual([]);
+  expect(errors).toEqual([]);
+});
+
+test('a run that has ended is forked at one of its iterations from the page, and the new run names it', async () => {
+  const project = repo();
+  project.settings({ agent: 'worker', checks: ['test -e done'], maximumIterations: 2, stuckAfter: 0 });
+  const { bin, next } = await player();
+  const { url } = await dashboardWith([bin], project.dir);
+  const { page, errors, picture } = await open(url);
+  await page.getByRole('link', { name: 'Start a run' }).click();
+  await page.getByRole('textbox', { name: 'Task' }).fill('Make it');
+  await page.getByRole('button', { name: 'Start' }).click();
+  for (const name of ['first.txt', 'second.txt']) {
+    const turn = await next();
+    await turn.write(name, name);
+    turn.exit();
+  }
+  const at = page.getByRole('spinbutton', { name: 'Iteration whose files the new run begins with' });
+  await at.fill('1');
+  expect(await accessibility(page)).toEqual([]);
+  await picture('dashboard-fork');
+  await page.getByRole('button', { name: 'Fork at iteration' }).click();
+  const forked = await next();
+  await forked.shell('ls > seen; touch done');
+  await forked.print('<promise>COMPLETE</promise>\n');
+  forked.exit();
+  await page.getByRole('heading', { level: 1, name: /^Done: every check passes/ }).waitFor();
+  await page.getByText(/^Fork of .*, iteration 1$/).waitFor();
+  const [worktree = ''] = namesIn(project.path('.ralph/worktrees'));
+  expect(project.read(`.ralph/worktrees/${worktree}/seen`).split('\n')).toEqual(
+    expect.arrayContaining(['first.txt']),
+  );
+  expect(project.read(`.ralph/worktrees/${worktree}/seen`)).not.toContain('second.txt');
   expect(errors).toEqual([]);
 });
 

@@ -133,6 +133,7 @@ describe('who may', () => {
     for (const body of [undefined, '', '{}', '{"at":"2"}', '{"at":3}', '{"at":"2 --agent evil"}'])
       expect(forkArguments(view, body)).toBeUndefined();
     expect(forkArguments({ ...view, command: 'prd' }, '{"at":2}')).toBeUndefined();
+    expect(forkArguments({ ...view, runId: 'r.T1' }, '{"at":2}')).toBeUndefined();
     expect((await ask(port, `/api/0/${run.id}/fork`, post(port, '{"at":99}'))).status).toBe(400);
     expect(launched).toEqual([]);
   });

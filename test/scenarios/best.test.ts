@@ -1,6 +1,6 @@
 /** A run never continues from a worse state, and leaves the best it had, through the real bin. */
 import { execSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { story } from '../domain/stories/stories.ts';
 import { init, result, text, toolResult, toolUse } from '../rig/claude-stream.ts';
@@ -8,7 +8,7 @@ import { type FakeTurn, fakeAgent, type Handler } from '../rig/fake-agent.ts';
 import { landedFiles, resultIn, rigFor } from '../rig/lanes.ts';
 import { ledgerOf, only } from '../rig/ledger.ts';
 import { ralph } from '../rig/ralph.ts';
-import { type Repo, repo } from '../rig/repo.ts';
+import { folder, type Repo, repo } from '../rig/repo.ts';
 import { approve, handIn, prdRepo, prdRun, storyOf, UNCHANGED, works } from '../rig/stories.ts';
 
 /** As node:test ends: a runner that is known. */
@@ -174,6 +174,26 @@ describe('a run that ends unfinished', () => {
   });
 });
 
+test('the index of the user stays as it was: going back is a matter of files', async () => {
+  const here = project();
+  const { dir } = folder();
+  here.write('mine.txt', 'staged\n');
+  here.write('new.txt', 'staged and new\n');
+  here.git('add', 'mine.txt', 'new.txt');
+  here.write('mine.txt', 'staged, and changed since\n');
+  const looks = (turn: FakeTurn) => turn.shell(`git add notes-9.txt; git ls-files --stage > '${dir}/index'`);
+  const { told } = await loop(here, [leaves(2), leaves(8), leaves(9, looks)], {
+    flags: ['--max-iterations', '3'],
+  });
+  expect([told.restored?.to, here.read('score')]).toEqual([1, scored(39, 2)]);
+  expect(here.git('ls-files', '--stage')).toBe(readFileSync(`${dir}/index`, 'utf8'));
+  expect(here.git('show', ':mine.txt')).toBe('staged\n');
+  expect([here.read('mine.txt'), here.read('new.txt')]).toEqual([
+    'staged, and changed since\n',
+    'staged and new\n',
+  ]);
+});
+
 test('where Ralph commits, the way back is a commit', async () => {
   const here = project();
   const commits = leaves(9, turn => turn.shell('git add --all && git commit --quiet --message worse'));
@@ -289,6 +309,36 @@ describe('by hand', () => {
     ]);
     const { stdout: report } = await ralph(['report', forked.runId, '--format', 'md'], where);
     expect(report).toContain(`Fork of: ${told.runId}, iteration 3`);
+  });
+
+  test('a run of another kind is not forked, and it is said what it is', async () => {
+    const files = { '.gitignore': '.ralph/\n', 'tasks.md': '- [ ] One\n- [ ] Two\n' };
+    const rig = rigFor(repo(files));
+    const list = ['--tasks', 'tasks.md', '--parallel', '2', '--agent', 'claude', '--json', '--check', 'true'];
+    const { runId } = resultIn((await ralph(['loop', ...list], rig.options)).stdout);
+    const stories = prdRepo(story('US-001', { notes: '' }));
+    const agent = await fakeAgent(
+      'claude',
+      works(stories, handIn('US-001')),
+      works(stories, approve('US-001')),
+    );
+    const { result: told } = await prdRun(stories, agent.bin, '--check', 'true');
+    const run = repo();
+    const speaker = await fakeAgent('claude', turn => speak(turn, '<promise>COMPLETE</promise>'));
+    const world = { cwd: run.dir, path: [speaker.bin] };
+    const prompt = ['-p', 'Say <promise>COMPLETE</promise>', '--agent', 'claude', '--json'];
+    const { runId: prompted } = JSON.parse((await ralph(['run', ...prompt], world)).stdout);
+    const refused = async (dir: string, id: string, what: string) => {
+      const { code, stderr } = await ralph(['fork', id, '--at', '1'], { cwd: dir });
+      expect([code, stderr]).toEqual([
+        2,
+        expect.stringContaining(`only a run of \`ralph loop\` with one task can be forked, and ${what}`),
+      ]);
+    };
+    await refused(rig.project.dir, runId, 'this is a parallel run');
+    await refused(rig.project.dir, `${runId}.T1`, 'this one belongs to a parallel run');
+    await refused(stories.dir, told.runId, 'this is a run of stories');
+    await refused(run.dir, prompted, 'this is a run of `ralph run`');
   });
 
   test.each([
