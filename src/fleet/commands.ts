@@ -3,8 +3,8 @@ import { type Message, messageId } from '../store/inbox.ts';
 import type { LedgerLine } from '../store/journal.ts';
 import type { Sent } from '../store/send.ts';
 import type { Database, Querying } from './database.ts';
-import { OVER, type Unit } from './unit.ts';
-import { cancelUnits } from './units.ts';
+import { OVER, type Unit, type UnitState } from './unit.ts';
+import { cancelUnits, findUnits } from './units.ts';
 
 export interface Told {
   readonly id: string;
@@ -87,20 +87,37 @@ export async function sendToUnit(
   { id, state, worker }: Pick<Unit, 'id' | 'state' | 'worker'>,
   order: Message,
   givenBy: string,
-): Promise<Sent & { readonly isCancelled?: boolean }> {
-  if (OVER.includes(state)) return { message: `${id} is over: ${state}.`, done: false, runId: id };
+): Promise<SentToUnit> {
+  if (OVER.includes(state)) return isOver(id, state);
   const reply = (words: string) => ({ message: `${id}: ${words}`, done: true, runId: id });
   if (order.kind !== 'cancel') {
     await tellUnit(database, id, order, givenBy);
     return reply(CONFIRMED[order.kind]);
   }
-  if (await cancelUnit(database, id, givenBy, order.gently))
-    return { ...reply('cancelled'), isCancelled: true };
+  const now = await cancelUnit(database, id, givenBy, order.gently);
+  if (now === 'cancelled') return { ...reply('cancelled'), isCancelled: true };
+  // It has ended while it was asked.
+  if (now === undefined) return isOver(id, await stateOf(database, id));
   return reply(
     order.gently
       ? 'it stops after this step; its work is kept.'
       : `its worker ${worker} stops it within two seconds; its work is kept`,
   );
+}
+
+interface SentToUnit extends Sent {
+  readonly isCancelled?: boolean;
+  /** How a unit that is over has ended. */
+  readonly state?: string;
+}
+
+async function stateOf(database: Querying, id: string): Promise<string> {
+  const units = await findUnits(database, id);
+  return units.find(unit => unit.id === id)?.state ?? 'gone';
+}
+
+function isOver(id: string, state: string): SentToUnit {
+  return { message: `${id} is over: ${state}.`, done: false, runId: id, state };
 }
 
 const CONFIRMED: Readonly<Record<Exclude<Message['kind'], 'cancel'>, string>> = {
@@ -120,15 +137,15 @@ async function tellUnit(database: Querying, unit: string, body: Message, givenBy
   );
 }
 
-/** With its stories, where it has some. Returns whether it is over. */
+/** With its stories, where it has some. Returns how it stands; undefined: it was over before. */
 export async function cancelUnit(
   database: Querying,
   id: string,
   givenBy: string,
   gently = false,
-): Promise<boolean> {
+): Promise<UnitState | undefined> {
   const units = await cancelUnits(database, id, gently ? 'gently' : 'now', givenBy);
-  return units.some(each => each.id === id && each.state === 'cancelled');
+  return units.find(each => each.id === id)?.state;
 }
 
 /** The name under which a command lies in the inbox of its run: the same for every worker that is told. */

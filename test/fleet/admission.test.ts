@@ -474,7 +474,7 @@ describeWithPostgres('the database of a fleet', () => {
     await add(database, 'list.A', { kind: 'story', parent: 'list' });
     await add(database, 'list.B', { kind: 'story', parent: 'list' });
     await claimUnit(database, 'list.B', 'one', 1);
-    expect(await cancelUnit(database, 'list', 'ada')).toBe(true);
+    expect(await cancelUnit(database, 'list', 'ada')).toBe('cancelled');
     expect(await inState(database, 'cancelled')).toEqual(['list', 'list.A']);
     expect(await unitOf(database, 'list.B')).toMatchObject({ state: 'running', cancel: 'now' });
     // Its worker is dead: whoever takes it over ends it.
@@ -492,7 +492,7 @@ describeWithPostgres('the database of a fleet', () => {
     await add(database, 'u');
     const claim = await claimUnit(database, 'u', 'one', 1);
     if (!claim) throw new Error('not claimed');
-    expect(await cancelUnit(database, 'u', 'ada', true)).toBe(false);
+    expect(await cancelUnit(database, 'u', 'ada', true)).toBe('running');
     expect(await releaseUnit(database, claim.unit, ending, async () => {})).toBe(true);
     expect(await unitOf(database, 'u')).toMatchObject({ state: 'cancelled', stopReason: 'cancelled' });
   });

@@ -12,6 +12,7 @@ import { FLEET_VERSION } from '../../src/fleet/migrations.ts';
 import { openFleet } from '../../src/fleet/open.ts';
 import { type FleetRig, fleetRig, type Machine } from '../rig/fleet.ts';
 import { describeWithPostgres, sharedPostgres } from '../rig/postgres.ts';
+import { ralph } from '../rig/ralph.ts';
 import { CHECKED, expectEnded, standing } from './ended.ts';
 
 interface Phase {
@@ -80,6 +81,54 @@ describeWithPostgres('a unit whose worker', () => {
   });
 });
 
+describeWithPostgres('a unit that is cancelled', () => {
+  const postgres = sharedPostgres();
+  const locked = async (rig: FleetRig) => {
+    const waiting =
+      "select pid from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()";
+    return (await rig.sql(waiting)).length;
+  };
+
+  test('while a worker claims it ends once, and nothing is done for it', async () => {
+    const rig = fleetRig(await postgres().createDatabase());
+    const unit = await rig.submit(...CHECKED, '--need', 'x');
+    const { hasArrived, open } = await behindLock(rig, unit, 'x');
+    rig.worker('one', '--label', 'x');
+    await rig.until('the claim', hasArrived);
+    const cancelled = rig.fleet('cancel', unit);
+    await rig.until('both', async () => (await locked(rig)) >= 2);
+    await open();
+    await cancelled;
+    await rig.untilState(unit, 'cancelled');
+    expect(rig.turns()).toEqual([]);
+    expect((await rig.units())[0]).toMatchObject({ stopReason: 'cancelled', state: 'cancelled' });
+  });
+
+  test('while its worker gives it back ends once, and the answer says how', async () => {
+    const rig = fleetRig(await postgres().createDatabase());
+    const { FLEET_AGENT: orders = '' } = rig.env;
+    rig.does('echo 1 > first.txt; echo done > work.txt');
+    const gate = rig.gate('gate');
+    const hold = `case $ref in refs/ralph/*/work) mkdir "${orders}/pushes" && read x < "${gate.path}" ;; esac`;
+    script(join(rig.remote.dir, 'hooks/pre-receive'), `while read old new ref; do ${hold}; done; exit 0`);
+    const unit = await rig.submit(...CHECKED);
+    rig.worker('one');
+    await rig.until('the push', () => rig.reached('pushes'));
+    const row = await lockRow(rig, unit);
+    gate.open();
+    await rig.until('the release', async () => (await locked(rig)) >= 1);
+    const cancelled = ralph(['fleet', 'cancel', unit], rig.options);
+    await rig.until('both', async () => (await locked(rig)) >= 2);
+    await row.open();
+    const { code, stderr } = await cancelled;
+    expect([code, stderr]).toEqual([2, expect.stringContaining('it is over: done')]);
+    await rig.untilState(unit, 'done');
+    await expectEnded(rig, unit, { turns: 1 });
+    const open = await rig.sql('select 1 from ralph.command where done_at is null');
+    expect([(await rig.units())[0]?.cancel, open], 'nothing is left open').toEqual([null, []]);
+  });
+});
+
 function script(path: string, text: string): void {
   writeFileSync(path, `#!/bin/sh\n${text}\n`);
   chmodSync(path, 0o755);
@@ -111,18 +160,23 @@ async function behindLock(rig: FleetRig, unit: string, own: string) {
   if (isProblem(fleet)) throw new Error(fleet.what);
   expect(await admit(fleet, { free: 1, labels: ['claude', own], version: FLEET_VERSION, repos: [] })).toBe(1);
   await fleet.close();
-  const client = new Client({ connectionString: database });
-  onTestFinished(() => client.end());
-  await client.connect();
-  await client.query('begin');
-  await client.query('select 1 from ralph.unit where id = $1 for update', [unit]);
+  const { open } = await lockRow(rig, unit);
   return {
+    open,
     hasArrived: async () =>
       (
         await rig.sql(
           "select 1 from pg_stat_activity where wait_event_type = 'Lock' and query like '%for update'",
         )
       ).length > 0,
-    open: async () => void (await client.query('commit')),
   };
+}
+
+async function lockRow(rig: FleetRig, unit: string) {
+  const client = new Client({ connectionString: rig.env.RALPH_DATABASE_URL });
+  onTestFinished(() => client.end());
+  await client.connect();
+  await client.query('begin');
+  await client.query('select 1 from ralph.unit where id = $1 for update', [unit]);
+  return { open: async () => void (await client.query('commit')) };
 }

@@ -55,8 +55,9 @@ function sending(messageOf: (args: readonly string[]) => Message): Act {
   return async (database, args) => {
     const unit = orThrow(await findUnit(database, args[0]));
     const order = messageOf(args);
-    const { done, isCancelled, message } = await sendToUnit(database, unit, order, userInfo().username);
-    if (!done) refuse(unit.id, `it is over: ${unit.state}`);
+    const sent = await sendToUnit(database, unit, order, userInfo().username);
+    const { done, isCancelled, message } = sent;
+    if (!done) refuse(unit.id, `it is over: ${sent.state}`);
     const more = order.kind === 'cancel' && { cancelled: isCancelled === true };
     return [{ unit: unit.id, ...more }, message];
   };
