@@ -11,8 +11,8 @@ import { readList } from '../domain/stories/story.ts';
 import { pick } from '../domain/text/fields.ts';
 import { isProblem, type Problem } from '../domain/text/problem.ts';
 import { listBudget } from '../fleet/budget.ts';
+import { noteLane } from '../fleet/leftovers.ts';
 import type { Place } from '../fleet/place.ts';
-
 import { remoteLanes } from '../fleet/story-lanes.ts';
 import { textAt } from '../fleet/submit.ts';
 import { shownBranch, type Unit } from '../fleet/unit.ts';
@@ -25,9 +25,10 @@ import { taskJob } from '../opening/jobs/task.ts';
 import { openRun, type RunRequest } from '../opening/open-run.ts';
 import { reopen } from '../opening/reopen.ts';
 import type { SetUp } from '../opening/set-up.ts';
-import { type LaneSetUp, openLanePlace } from '../parallel/lane-place.ts';
+import { openLanePlace } from '../parallel/lane-place.ts';
 import type { RemoteLanes } from '../parallel/lanes.ts';
 import { mergeTip, type NoteMerge, sentBackWords } from '../parallel/merging.ts';
+import { newRunPaths } from '../store/paths.ts';
 import { prdPaths } from '../store/prd-paths.ts';
 import { isList } from '../store/tasks-file.ts';
 import { loadStories } from '../stories/load.ts';
@@ -66,9 +67,6 @@ async function inLane(
   return run({ ...world, env: own.env }).finally(own.release);
 }
 
-/** Made anew by each worker, and taken away when it leaves. */
-const OF_WORKER: LaneSetUp = { begins() {}, done() {}, isOfRun: true };
-
 function readyFor(call: Call, unit: Unit, { root }: Place, { env }: RunWorld, sandbox: Provider): SetUp {
   const isLoop = unit.kind === 'loop' || unit.config.tasks !== undefined;
   const command: SettingsCommand = isLoop ? 'loop' : 'prd';
@@ -86,10 +84,12 @@ function readyFor(call: Call, unit: Unit, { root }: Place, { env }: RunWorld, sa
 
 function requestOf(unit: Unit, ready: SetUp, world: RunWorld, job: Job): RunRequest {
   const { budget } = world;
-  const laneSetUp = unit.kind === 'story' ? OF_WORKER : undefined;
+  // Made anew by each worker, and taken away when it leaves.
+  const begins = () => noteLane(newRunPaths(ready.project, unit.id), ready.settings, world.env);
+  const laneSetUp = unit.kind === 'story' ? { begins, done() {} } : undefined;
   return {
     ...{ ...ready, job, child: { id: unit.id, budget, laneSetUp } },
-    ...pick(world, 'env', 'stop', 'copy', 'onEvent', 'isFresh'),
+    ...pick(world, 'env', 'stop', 'copy', 'onEvent', 'isFresh', 'sendCommit'),
   };
 }
 

@@ -1,6 +1,7 @@
 /**
- * What a unit needs to be continued elsewhere, as one commit: its tree holds the state of the run, its parent the files as they are, and
- * that one's parent the commit that the branch stands on. It is pushed to a name that only one holder of the unit writes.
+ * What a unit needs to be continued elsewhere, as one commit: its tree holds the state of the run, its first parent the files as they are,
+ * and that one's parent the commit that the branch stands on; its other parents hold what the run may go back to. It is pushed to a name
+ * that only one holder of the unit writes.
  */
 import { appendFileSync, existsSync, lstatSync, mkdtempSync, rmSync } from 'node:fs';
 import { cp } from 'node:fs/promises';
@@ -18,11 +19,14 @@ import type { OwnGit } from '../workspace/own-git.ts';
 const IN_PROJECT = ['progress.md', 'stories'];
 const OUTSIDE = ['run.json', 'task.md', 'kept', 'kept-for-review', 'approvals.json'];
 
+/** `others`: trees that the run may go back to. */
 export function createCarrier(
   own: OwnGit,
   paths: RunPaths,
   push: (commit: string) => Promise<Problem | undefined>,
+  others: () => readonly string[],
 ) {
+  const commitOf = createTreeCommits(own);
   let last: { readonly name: string; readonly commit: string } | undefined;
   return {
     /** Returns the commit when it is safe elsewhere; the same as long as nothing has changed. */
@@ -33,17 +37,31 @@ export function createCarrier(
       if (missing) return missing;
       const state = await stateTree(own, paths);
       if (isProblem(state)) return state;
-      const name = `${work.tree} ${state} ${head.commit}`;
+      const kept = await commitOf(others().filter(tree => tree !== work.tree));
+      const name = `${work.tree} ${state} ${head.commit} ${kept.join(' ')}`;
       if (last?.name === name) return last.commit;
       const parents = head.commit === undefined ? [] : [head.commit];
       const files = await own.commit({ tree: work.tree, parents, message: 'Work in progress' });
       if (isProblem(files)) return files;
-      const commit = await own.commit({ tree: state, parents: [files], message: 'State of a run' });
+      const commit = await own.commit({ tree: state, parents: [files, ...kept], message: 'State of a run' });
       const problem = isProblem(commit) ? commit : await push(commit);
       if (problem || isProblem(commit)) return problem ?? commit;
       last = { name, commit };
       return commit;
     },
+  };
+}
+
+/** One that is not here any more is left out: then the run says that it cannot go back. */
+function createTreeCommits(own: OwnGit) {
+  const made = new Map<string, string>();
+  return async (trees: readonly string[]): Promise<readonly string[]> => {
+    for (const tree of trees) {
+      if (made.has(tree)) continue;
+      const commit = await own.commit({ tree, parents: [], message: 'Files of an earlier iteration' });
+      if (!isProblem(commit)) made.set(tree, commit);
+    }
+    return trees.flatMap(tree => made.get(tree) ?? []);
   };
 }
 

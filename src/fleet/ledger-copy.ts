@@ -40,6 +40,7 @@ const ENDS_A_STEP: ReadonlySet<RunEvent['type']> = new Set([
   'scm',
   'iteration-ended',
   'stories-settled',
+  'restored',
   'run-ended',
 ]);
 

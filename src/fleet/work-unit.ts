@@ -1,11 +1,14 @@
 /** One worker and one unit, from the claim to its release: the place, the run, and what comes of it. */
+import { wayBackTrees } from '../domain/run/best.ts';
 import type { RecordedEvent } from '../domain/run/event.ts';
 import { isRefusal } from '../domain/run/remote-answer.ts';
 import type { LoopResult } from '../domain/run/result.ts';
+import { NOTHING_YET, type RunState } from '../domain/run/state.ts';
 import { isSuccess } from '../domain/run/stop-reason.ts';
 import { formatProblem, isProblem, type Problem } from '../domain/text/problem.ts';
 import { createRedactor } from '../domain/text/secrets.ts';
 import { createStopRequest, type StopRequest } from '../engine/stop.ts';
+import { joinWords } from '../platform/shell.ts';
 import { putMessage } from '../store/inbox.ts';
 import type { RunCopy } from '../store/run-store.ts';
 import type { Budget } from '../turns/budget.ts';
@@ -18,6 +21,7 @@ import { createCarrier } from './carry.ts';
 import { heardIn, messageName, openCommands, type Told } from './commands.ts';
 import type { Database, Querying } from './database.ts';
 import { copyLedger, type LedgerCopy } from './ledger-copy.ts';
+import { noteLeft, tearDownLane } from './leftovers.ts';
 import { getReady, type Place, pathsOf, removePlace } from './place.ts';
 import { heldRef, shownBranch, type Unit } from './unit.ts';
 import {
@@ -47,7 +51,8 @@ export interface RunWorld {
   readonly remote: Remote;
   readonly database: Database;
   readonly worker: string;
-  onEvent(event: RecordedEvent): void;
+  onEvent(event: RecordedEvent, past: RunState): void;
+  sendCommit(commit: string): Promise<string | Problem>;
   /** What it was told so far is put into its inbox: before its first turn, and when nothing clears that any more. */
   hear(): Promise<void>;
 }
@@ -154,10 +159,12 @@ async function workOn(before: string | null, world: UnitWorld, held: Held): Prom
   const remote = await openRemote(place.own, env, unit.repoUrl, cut);
   const ref = heldRef(unit, 'carry');
   const figures: Figures = { cost: unit.cost, iterations: unit.iterations };
+  let past: RunState = NOTHING_YET;
+  const push = (commit: string) => remote.put(commit, ref);
   const copy = copyLedger({
     after,
     figures: () => figures,
-    carry: createCarrier(place.own, paths, commit => remote.put(commit, ref)).carry,
+    carry: createCarrier(place.own, paths, push, () => wayBackTrees(past)).carry,
     write: progress =>
       writeProgress(database, unit, { ...progress, heard: heardIn(progress.lines, held.told) }),
     refused(problem) {
@@ -176,7 +183,11 @@ async function workOn(before: string | null, world: UnitWorld, held: Held): Prom
   const budget = unitBudget({ database, unit, now: Date.now, cut });
   const result = await world.run(unit, place, {
     ...{ env, stop, copy, budget, isBegun, isFresh, remote, database, worker: world.worker },
-    onEvent: event => seen(event, figures, held),
+    onEvent(event, state) {
+      past = state;
+      seen(event, figures, held);
+    },
+    sendCommit: commit => sendCommit(unit, place, remote, commit),
     async hear() {
       held.isListening = true;
       // A database that is away now is asked again by the worker.
@@ -184,9 +195,23 @@ async function workOn(before: string | null, world: UnitWorld, held: Held): Prom
     },
   });
   await budget.settled();
+  const left = await tearDownLane(paths, env);
+  if (left) say('left', unit.id, { why: formatProblem(left) });
   if (held.isLost) say('lost', unit.id);
   const isKept = !held.isLost && (await giveUp(world, held, { place, remote }, result));
   if (!isKept) removePlace(place.root, env);
+}
+
+/** Under a name of this holder's own. */
+async function sendCommit(
+  unit: Unit,
+  { own }: Place,
+  remote: Remote,
+  commit: string,
+): Promise<string | Problem> {
+  const ref = heldRef(unit, 'aside');
+  const problem = (await own.bring(commit)) ?? (await remote.put(commit, ref));
+  return problem ?? joinWords(['git', 'fetch', unit.repoUrl, ref]);
 }
 
 /** Of the whole run. */
@@ -229,6 +254,7 @@ async function giveUp(
   };
   const refuse = (why: string) => {
     const detail = `${why}. The work is on the worker ${world.worker}, in ${at.place.root}`;
+    noteLeft(pathsOf(world, unit), why);
     return letGo({ state: 'stopped', detail, reason: 'scm_failed' }, 'stopped', detail);
   };
   if (refused !== undefined) return refuse(refused);

@@ -18,7 +18,6 @@ import { createMeter } from '../engine/meter.ts';
 import { createSteering } from '../engine/steering.ts';
 import type { EngineWorld, LaneDrive, Sandbox, Steps } from '../engine/steps.ts';
 import { serveHooks } from '../hooks/server.ts';
-import { tearDown } from '../parallel/lane-place.ts';
 import type { ChildRequest } from '../parallel/lane-work.ts';
 import { type Clock, systemClock } from '../platform/clock.ts';
 import { createDisk } from '../platform/disk.ts';
@@ -75,6 +74,8 @@ export interface RunRequest
   readonly child?: Pick<ChildRequest, 'id' | 'budget'> & Partial<Pick<ChildRequest, 'laneSetUp' | 'gate'>>;
   /** The project is a checkout that nothing has been done in yet. */
   readonly isFresh?: boolean | undefined;
+  /** Of a run on another machine than the user's. */
+  readonly sendCommit?: RunContext['sendCommit'];
   /** Where the run is kept as well: a fleet keeps it in its database. */
   readonly copy?: RunCopy | undefined;
   /** Sees every event once it is on the ledger, and what the run has done by then. Must not throw. */
@@ -154,19 +155,15 @@ async function open(request: RunRequest, later: Later): Promise<OpenedRun | Prob
       announce(request, whole, { workplace, steps, sandbox });
       for (const event of request.begins ?? []) world.emit(event);
       for (const text of notices) world.emit({ type: 'notice', level: 'warning', text });
-      return driveRun(steps, whole, request);
+      return driveRun(steps, whole);
     },
   };
 }
 
-async function driveRun(steps: Steps | LaneDrive, whole: RunContext, { child }: RunRequest) {
-  try {
-    if ('drive' in steps) return await steps.drive();
-    await recall(steps, whole);
-    return await drive(steps, whole);
-  } finally {
-    if (child?.laneSetUp?.isOfRun) await tearDown(whole);
-  }
+async function driveRun(steps: Steps | LaneDrive, whole: RunContext) {
+  if ('drive' in steps) return steps.drive();
+  await recall(steps, whole);
+  return drive(steps, whole);
 }
 
 /** Makes the folder of a run, unless another run works in the same tree: the two would edit the same files, and neither could be believed. */
@@ -253,12 +250,13 @@ type Opened = EngineWorld &
   Pick<RunContext, 'cwd' | 'hooks' | 'paths' | 'sandbox' | 'start' | 'flags'> & { readonly sandbox: Sandbox };
 
 function contextOf(request: RunRequest, opened: Opened): RunContext {
-  const { project, settings, agents, reviewer, env, resumed, random, ownChecks, onChildEvent } = request;
+  const { project, settings, agents, reviewer, env, resumed, random, ownChecks, onChildEvent, sendCommit } =
+    request;
   const { stopping, abort } = opened.stop;
   const limits = resumed?.past.limits;
   return {
     ...opened,
-    ...{ stopping, abort, project, settings, agent: agents[0], ownChecks, onChildEvent },
+    ...{ stopping, abort, project, settings, agent: agents[0], ownChecks, onChildEvent, sendCommit },
     ...{ protection: undefined, included: undefined },
     roster: createRoster(agents, limits),
     ...(reviewer && { reviewers: createRoster([reviewer, ...agents.slice(1)], limits) }),

@@ -135,8 +135,6 @@ export function createPlaces({ parts, runId, board }: PlacesWorld) {
 export interface LaneSetUp {
   begins(): void;
   done(): void;
-  /** It is taken away with the run that it is made for. */
-  readonly isOfRun?: boolean;
 }
 
 function setUpOf({ emit, settings }: RunContext, board: () => Board, story: string): LaneSetUp | undefined {
@@ -150,7 +148,7 @@ function setUpOf({ emit, settings }: RunContext, board: () => Board, story: stri
 }
 
 /** Neither a stop of the run nor the end of its time ends this. */
-export async function tearDown(context: RunContext): Promise<void> {
+async function tearDown(context: RunContext): Promise<void> {
   const never = new AbortController().signal;
   const { maxTime: _, ...settings } = context.settings;
   const problem = await runCommand({ ...context, settings, stopping: never, abort: never }, 'laneTeardown');

@@ -38,6 +38,8 @@ export function statePaths(env: Env) {
       /** Its data, unless the user wants them elsewhere. */
       server: below('fleet/pg'),
       lock: below('fleet/lock'),
+      /** The mark of a worker of this machine, for as long as it lives. */
+      worker: (name: string) => below(`fleet/workers/${name}`),
       /** Units as they are read on this machine: a project for each database. */
       read: (database: string) => join(folder, 'fleet', 'read', sha256(database).slice(0, 16)),
     },
@@ -94,6 +96,10 @@ function runState(folder: string) {
     checkpoint: below('checkpoint.json'),
     /** The results of the checks of a session, and for which files. */
     checks: below('checks.json'),
+    /** Of a fleet's unit: what `laneSetup` made for it on this machine is to be taken away, and how. */
+    lane: below('lane.json'),
+    /** Of a fleet's unit: why its work is in its place on this machine and nowhere else. */
+    left: below('left'),
     /** Where `ralph land` took its work, or was about to. */
     landed: below('landed.json'),
     /** Messages to the run that nobody has acted on yet, a file each. */

@@ -2,6 +2,7 @@
 import type { Settings } from '../config/settings-shape.ts';
 import type { OwnCheck } from '../domain/checks/check.ts';
 import type { RecordedEvent } from '../domain/run/event.ts';
+import type { Problem } from '../domain/text/problem.ts';
 import type { EngineWorld } from '../engine/steps.ts';
 import type { ProjectPaths, RunPaths } from '../store/paths.ts';
 import type { OwnGit } from '../workspace/own-git.ts';
@@ -36,6 +37,8 @@ export interface RunContext extends EngineWorld {
   readonly random?: () => number;
   /** With the other runs that this one belongs to. */
   readonly budget?: Budget | undefined;
+  /** Where it works is not the user's: brings a commit to where the user finds it, and returns the command that fetches it. */
+  readonly sendCommit?: ((commit: string) => Promise<string | Problem>) | undefined;
   /** Rounds of checks of several runs beside each other; absent: there are no others. */
   readonly gate?: CheckGate | undefined;
   /** What a program knows of checks that the settings only name: that one is a function. */

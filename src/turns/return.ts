@@ -9,6 +9,7 @@ import { joinWords } from '../platform/shell.ts';
 import { keepAside, moveBack, planWayBack, statWords } from '../workspace/go-back.ts';
 import { type OwnGit, openOwnGit } from '../workspace/own-git.ts';
 import type { ChangedPath } from '../workspace/own-objects.ts';
+import { commitOf } from '../workspace/refs.ts';
 import type { TreeWatch } from '../workspace/tree-watch.ts';
 import type { RunContext } from './context.ts';
 import { keepVersion } from './yours.ts';
@@ -71,27 +72,31 @@ const SHOWN = 10;
 
 /** When the run ends the user gets it in his own repository, with the command that brings it back. */
 async function handAside(
-  { runId, emit, past }: RunContext,
+  { runId, emit, past, sendCommit }: RunContext,
   own: OwnGit,
   { aside }: Restoring,
   moved: readonly ChangedPath[],
 ): Promise<{ readonly aside?: string; readonly bringBack?: string }> {
   const head = past().prepared?.start?.head ?? null;
-  const ref = await keepVersion(own, {
+  const kept = await keepVersion(own, {
     ref: `refs/ralph/kept/${runId}/_aside`,
     message: `Put aside by run ${runId}`,
     ...{ head, tree: aside },
   });
-  if (isProblem(ref)) {
-    warn(emit, `What was put aside cannot be kept in your repository: ${ref.what}.`);
+  const fetch = isProblem(kept) ? kept : await sendCommit?.((await commitOf(own.repository, kept)) ?? kept);
+  if (isProblem(kept) || isProblem(fetch)) {
+    const { what } = isProblem(kept) ? kept : (fetch as Problem);
+    warn(emit, `What was put aside cannot be kept in your repository: ${what}.`);
     return {};
   }
   // What was not there then is not in it, and git refuses a path that it does not know.
   const paths = moved.flatMap(({ path, before }) => (before ? [path] : []));
   const isAll = paths.length > 0 && paths.length <= SHOWN;
-  const bringBack = joinWords([
-    ...['git', '-C', own.top, 'restore', `--source=${ref}`, '--'],
-    ...(isAll ? paths : [':/']),
-  ]);
-  return defined({ aside: ref, bringBack: paths.length === 0 ? undefined : bringBack });
+  const restore = (...where: readonly string[]) =>
+    joinWords(['git', ...where, '--', ...(isAll ? paths : [':/'])]);
+  const bringBack =
+    fetch === undefined
+      ? restore('-C', own.top, 'restore', `--source=${kept}`)
+      : `${fetch} && ${restore('restore', '--source=FETCH_HEAD')}`;
+  return defined({ aside: kept, bringBack: paths.length === 0 ? undefined : bringBack });
 }

@@ -2,7 +2,8 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { fleetRig } from '../rig/fleet.ts';
+import { namesIn } from '../../src/platform/files.ts';
+import { fleetRig, ownHome } from '../rig/fleet.ts';
 import { rigFor } from '../rig/lanes.ts';
 import { describeWithPostgres, sharedPostgres } from '../rig/postgres.ts';
 import { folder, repo } from '../rig/repo.ts';
@@ -36,7 +37,8 @@ describeWithPostgres('a lane of a fleet', () => {
         `${note('agent')}; ${first}; mkdir -p work; echo ${id} > work/${id}`,
       );
     }
-    const one = rig.worker('one', '--slots', '2');
+    const { machine, homeOf } = ownHome();
+    const one = rig.workerOn(machine, 'one', '--slots', '2');
     await rig.until('both turns', () => ['T1', 'T2'].every(id => existsSync(join(notes, id))));
     one.process.kill('SIGKILL');
     await one.finished;
@@ -67,5 +69,12 @@ describeWithPostgres('a lane of a fleet', () => {
     }
     const ports = before.filter(([what]) => what === 'up').map(([, , , port]) => port);
     expect(new Set(ports).size, 'side by side they have different ones').toBe(2);
+    // What the one that was killed had made on its machine goes with the next worker there.
+    const three = rig.workerOn({ env: homeOf() }, 'three', '--once');
+    expect((await three.finished).code).toBe(0);
+    const after = read().slice(all.length);
+    expect(after.map(([what, name]) => [what, name]).sort()).toEqual(names.map(name => ['down', name]));
+    expect(after.map(([, , , port]) => port).sort()).toEqual(ports.sort());
+    expect(namesIn(join(homeOf().XDG_CACHE_HOME, 'ralph/workers'))).toEqual([]);
   });
 });

@@ -2,9 +2,10 @@
 import { chmodSync, existsSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { type FleetRig, fleetRig } from '../rig/fleet.ts';
+import { type FleetRig, fleetRig, ownHome } from '../rig/fleet.ts';
 import { laneRig, plain } from '../rig/lanes.ts';
 import { describeWithPostgres, sharedPostgres } from '../rig/postgres.ts';
+import { ralph } from '../rig/ralph.ts';
 import { CHECKED, untilShown } from './ended.ts';
 
 const CHECK = ['--check', 'test -f README.md'] as const;
@@ -97,14 +98,28 @@ describeWithPostgres('a unit whose remote', () => {
     rig.does(WORK);
     refuse(rig, 'refs/ralph/*/carry', 'Names below refs/ralph are not allowed');
     const unit = await rig.submit(...CHECKED);
-    rig.worker('one');
+    const { machine, homeOf } = ownHome();
+    const one = rig.workerOn(machine, 'one', '--once');
     await rig.untilState(unit, 'stopped');
     const { stop_reason, detail } = await rowOf(rig, unit);
     expect(stop_reason).toBe('scm_failed');
     expect(detail).toMatch(
       /: Names below refs\/ralph are not allowed; .*\. The work is on the worker one-\w+, in \S+$/,
     );
-    expect(existsSync(join(detail?.split(' in ').at(-1) ?? '', 'README.md'))).toBe(true);
+    const place = detail?.split(' in ').at(-1) ?? '';
+    // Also when its worker has ended, and another one begins there.
+    expect((await one.finished).code).toBe(0);
+    const two = rig.workerOn({ env: homeOf() }, 'two', '--once');
+    expect((await two.finished).stdout).toContain(`${unit}  left`);
+    expect(existsSync(join(place, 'README.md'))).toBe(true);
+    const there = { ...rig.options, env: { ...rig.env, ...homeOf() } };
+    const spared = await ralph(['prune', '--places'], there);
+    expect([spared.code, spared.stdout]).toEqual([
+      0,
+      expect.stringContaining(`kept ${unit}: its work is in ${place} and nowhere else`),
+    ]);
+    const { stdout } = await ralph(['prune', '--places', '--force', '--json'], there);
+    expect([JSON.parse(stdout).removed, existsSync(place)]).toEqual([[unit], false]);
   });
 
   test('does not take its branch is done, and says where the work is', async () => {

@@ -55,6 +55,19 @@ export interface FleetRig {
   readonly options: RalphOptions;
 }
 
+/** A machine whose home is known: another worker, or a command, can run on it later. */
+export function ownHome() {
+  let home = '';
+  const furnish = (made: string) => {
+    home = made;
+    return {};
+  };
+  return {
+    machine: { furnish } satisfies Machine,
+    homeOf: () => ({ HOME: home, XDG_STATE_HOME: join(home, 'state'), XDG_CACHE_HOME: join(home, 'cache') }),
+  };
+}
+
 /** `database`: the URL. `lanes`: a project with stories, and the agent for them. `more`: for the environment of everybody. */
 export function fleetRig(
   database: string,

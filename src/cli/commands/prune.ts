@@ -4,6 +4,7 @@ import { choosePruned, parseAge } from '../../domain/run/prune.ts';
 import { formatProblem, type Problem } from '../../domain/text/problem.ts';
 import { systemClock } from '../../platform/clock.ts';
 import { counted, megabytes } from '../../report/numbers.ts';
+import { phrase } from '../../report/phrases.ts';
 import { type ProjectPaths, projectAt } from '../../store/paths.ts';
 import { emptyTrash, type PrunableRun, prunableRuns, removeRaw, removeRun } from '../../store/prune.ts';
 import { removeLanes } from '../../workspace/remove-lanes.ts';
@@ -17,7 +18,8 @@ export const prune: CliCommand = {
       .option('--older-than <age>', 'only runs that started longer ago: 30d, 12h, 2w')
       .option('--raw', 'only the raw output of the agents; keep ledgers, prompts and check logs')
       .option('--worktrees', 'also the worktrees of these runs, if everything in them is merged')
-      .option('--force', 'also runs that can still be resumed')
+      .option('--places', 'what workers of a fleet that have ended left on this machine; no runs')
+      .option('--force', 'also runs that can still be resumed, and work that is nowhere else')
       .option('--dry-run', 'print what would be removed, and remove nothing'),
   help: `
 Examples:
@@ -25,11 +27,14 @@ Examples:
   ralph prune --keep 20
   ralph prune --raw --older-than 7d
   ralph prune --older-than 30d --worktrees
+  ralph prune --places --older-than 7d
 
 Prints what is removed and its size. A running run is never removed; one that
-can be resumed only with --force; a worktree only when all of it is merged.
+can be resumed only with --force; a worktree only when all of it is merged; the
+place of a unit whose work no remote took only with --force.
 `,
   async run(call) {
+    if (call.options.places === true) return prunePlaces(call);
     const project = projectAt(call.cwd, call.env);
     const rule = ruleOf(call);
     const runs = prunableRuns(project);
@@ -54,8 +59,39 @@ can be resumed only with --force; a worktree only when all of it is merged.
   },
 };
 
+async function prunePlaces(call: Call): Promise<0> {
+  const { env, options, output } = call;
+  const { findLeftovers, removeLeftover } = await import('../../fleet/leftovers.ts');
+  const { before = Number.POSITIVE_INFINITY } = ruleOf(call);
+  const [isDry, force] = [options.dryRun === true, options.force === true];
+  const found = findLeftovers(env).filter(({ since }) => since < before);
+  const go = found.filter(({ why }) => why === undefined || force);
+  const kept: string[] = found
+    .filter(each => !go.includes(each))
+    .map(({ unit, place, why }) => `${unit}: its work is in ${place} and nowhere else: ${why}`);
+  for (const each of isDry ? [] : go) {
+    const left = await removeLeftover(env, each);
+    if (left !== undefined) kept.push(`${each.unit}: ${left}`);
+  }
+  const value = {
+    removed: isDry ? [] : go.map(({ unit }) => unit),
+    chosen: go.map(({ unit }) => unit),
+    kept,
+  };
+  answer(output, value, () =>
+    [
+      ...go.map(({ unit, place }) => `  ${phrase(unit)}  ${phrase(place)}`),
+      ...kept.map(line => `  kept ${phrase(line)}`),
+      go.length === 0
+        ? 'Nothing to remove.'
+        : `${isDry ? 'Would remove' : 'Removed'} ${counted(go.length, 'place')}.`,
+    ].join('\n'),
+  );
+  return 0;
+}
+
 function ruleOf({ options }: Call): { readonly keep?: number; readonly before?: number } {
-  const { keep, olderThan, raw } = options;
+  const { keep, olderThan, raw, places } = options;
   const problems: Problem[] = [];
   const count = keep === undefined ? undefined : Number(keep);
   if (count !== undefined && !(Number.isSafeInteger(count) && count >= 0))
@@ -67,11 +103,11 @@ function ruleOf({ options }: Call): { readonly keep?: number; readonly before?: 
       what: 'must be a number and one of s, m, h, d, w',
       fix: '30d',
     });
-  if (keep === undefined && olderThan === undefined && raw !== true)
+  if (keep === undefined && olderThan === undefined && raw !== true && places !== true)
     problems.push({
       where: 'ralph prune',
       what: 'say which runs to remove',
-      fix: '--keep 20, --older-than 30d, or --raw',
+      fix: '--keep 20, --older-than 30d, --raw, or --places',
     });
   if (problems.length > 0) throw new Problems(problems);
   return {

@@ -1,10 +1,9 @@
 /** `ralph worker`: takes units of the fleet and works on them, until it is told to end. */
 import { randomBytes } from 'node:crypto';
-import { mkdirSync, rmSync } from 'node:fs';
-import { homedir, hostname } from 'node:os';
-import { join } from 'node:path';
+import { hostname } from 'node:os';
 import { ADAPTERS } from '../../agents/registry.ts';
 import { isProblem } from '../../domain/text/problem.ts';
+import { closeWorkerFolder, findLeftovers, openWorkerFolder, removeLeftover } from '../../fleet/leftovers.ts';
 import { serveFigures } from '../../fleet/metrics.ts';
 import { FLEET_VERSION } from '../../fleet/migrations.ts';
 import { openFleet } from '../../fleet/open.ts';
@@ -12,6 +11,7 @@ import { showBranch } from '../../fleet/place.ts';
 import { checkRepoUrl } from '../../fleet/submit.ts';
 import { createWorker } from '../../fleet/worker.ts';
 import { findProgram } from '../../platform/programs.ts';
+import { harmless } from '../../platform/text.ts';
 import { chooseProvider, type Wanted } from '../../sandbox/choose.ts';
 import { type Call, type CliCommand, orThrow, Problems, refuse, refuseInside } from '../command.ts';
 import { collect } from '../set-up.ts';
@@ -60,13 +60,7 @@ leaves the step of each unit, pushes what is there and ends within 25 seconds.
     const sandbox = await sandboxOf(call);
     const database = orThrow(await openFleet(options, all, { isWorker: true }));
     const name = `${String(options.name ?? hostname())}-${randomBytes(2).toString('hex')}`;
-    const folder = join(
-      env.XDG_CACHE_HOME || join(env.HOME ?? homedir(), '.cache'),
-      'ralph',
-      'workers',
-      name,
-    );
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    const folder = orThrow(openWorkerFolder(env, name));
     const drain = new AbortController();
     const say = createSay(call);
     const onSignal = () => {
@@ -87,6 +81,7 @@ leaves the step of each unit, pushes what is there and ends within 25 seconds.
       typeof options.metrics === 'string'
         ? orThrow(await serveFigures(options.metrics, made.figures))
         : undefined;
+    await clearLeftovers(env, say);
     say('started', '', { worker: name, slots, labels: labelsOf(call), database: database.shown });
     try {
       await made.work();
@@ -95,11 +90,23 @@ leaves the step of each unit, pushes what is there and ends within 25 seconds.
       metrics?.close();
       process.off('SIGINT', onSignal).off('SIGTERM', onSignal).off('SIGHUP', onSignal);
       await database.close();
-      rmSync(folder, { recursive: true, force: true });
+      closeWorkerFolder(env, name);
       if (!output.quiet) say('ended', '');
     }
   },
 };
+
+/** What workers that never came back have left here, but for work that is nowhere else: `ralph prune --places` removes that. */
+async function clearLeftovers(env: Call['env'], say: ReturnType<typeof createSay>): Promise<void> {
+  for (const leftover of findLeftovers(env)) {
+    const { unit, worker, place, why } = leftover;
+    if (why !== undefined) say('left', unit, { worker, place });
+    else {
+      const left = await removeLeftover(env, leftover);
+      say('removed', unit, { worker, ...(left !== undefined && { left }) });
+    }
+  }
+}
 
 function countOf(flag: string, given: unknown, fallback: number): number {
   if (given === undefined) return fallback;
@@ -147,6 +154,7 @@ function createSay({ output }: Call) {
     const rest = Object.entries(more).map(
       ([key, value]) => `${key}: ${Array.isArray(value) ? value.join(', ') : value}`,
     );
-    output.human(`${at.slice(11, 19)}  ${[unit, what, ...rest].filter(Boolean).join('  ')}\n`);
+    const words = [unit, what, ...rest].filter(Boolean).map(harmless);
+    output.human(`${at.slice(11, 19)}  ${words.join('  ')}\n`);
   };
 }

@@ -105,6 +105,12 @@ export function treeOf({ judged }: Pick<IterationState, 'judged'>): string | und
   return judged?.snapshot ?? judged?.files;
 }
 
+/** The trees that a run may still go back to, or is on its way to: whoever continues it needs them. */
+export function wayBackTrees({ best, restoring }: Pick<RunState, 'best' | 'restoring'>): readonly string[] {
+  const trees = [best && treeOf(best.at), restoring?.aside, restoring?.tree];
+  return [...new Set(trees.filter(tree => tree !== undefined))];
+}
+
 /** When a run goes back. */
 export interface GoBack {
   /** After so many iterations in a row that ended worse than the best. 0: only when the run ends. */

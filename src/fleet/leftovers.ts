@@ -1,0 +1,132 @@
+/**
+ * What units leave on the machine of a worker: what `laneSetup` made, and work that no remote takes. Both are on record outside of the
+ * reach of agents, so that the next worker on the machine, or `ralph prune`, finds what one that never came back has left.
+ */
+import { existsSync, lstatSync, rmSync, statSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import { defaultSettings } from '../config/settings.ts';
+import type { Settings } from '../config/settings-shape.ts';
+import { outcomeWords } from '../domain/checks/words.ts';
+import { pick } from '../domain/text/fields.ts';
+import { asObject, parseObject } from '../domain/text/json.ts';
+import { formatProblem, isProblem, type Problem } from '../domain/text/problem.ts';
+import { proveOutside } from '../opening/prove-outside.ts';
+import { errorLine } from '../platform/error-words.ts';
+import { ensureFolder, namesIn, readIfThere, writePrivate } from '../platform/files.ts';
+import type { RunPaths } from '../store/paths.ts';
+import { type Env, statePaths } from '../store/state.ts';
+import { ownerOf, releaseOwner, tryClaim } from '../workspace/lock.ts';
+import { pathsOf, placeFolder, removePlace } from './place.ts';
+
+/** Where the workers of this user work. */
+function workersFolder(env: Env): string {
+  return join(env.XDG_CACHE_HOME || join(env.HOME ?? homedir(), '.cache'), 'ralph', 'workers');
+}
+
+/** The folder of a worker that begins here. Its mark says that it is alive. */
+export function openWorkerFolder(env: Env, name: string): string | Problem {
+  const mark = statePaths(env).fleet.worker(name);
+  const folder = join(workersFolder(env), name);
+  ensureFolder(join(mark, '..'));
+  const claimed = tryClaim(mark);
+  if (isProblem(claimed)) return claimed;
+  ensureFolder(folder);
+  return folder;
+}
+
+/** It ends: its places go, but for work that is nowhere else. */
+export function closeWorkerFolder(env: Env, name: string): void {
+  const folder = join(workersFolder(env), name);
+  for (const unit of unitsIn(folder))
+    if (!existsSync(pathsOf({ folder, env }, { id: unit }).state.left))
+      removePlace(placeFolder(folder, unit), env);
+  if (unitsIn(folder).length === 0) rmSync(folder, { recursive: true, force: true });
+  releaseOwner(statePaths(env).fleet.worker(name));
+}
+
+/** Folders alone: a link that an agent has put there leads to what is not ours. */
+function unitsIn(folder: string): readonly string[] {
+  const units = join(folder, 'units');
+  return namesIn(units).filter(name => lstatSync(join(units, name)).isDirectory());
+}
+
+/** Its work is in its place and nowhere else. */
+export function noteLeft(paths: RunPaths, why: string): void {
+  writePrivate(paths.state.left, `${why}\n`);
+}
+
+/** Of what is needed to take away what a lane has. */
+const OF_LANE = ['laneTeardown', 'setupTimeout', 'sandbox', 'containment', 'hideEnv', 'keepEnv'] as const;
+
+/** Before anything is made for it. */
+export function noteLane(paths: RunPaths, settings: Settings, env: Env): void {
+  const lane = pick(env, 'RALPH_LANE', 'RALPH_LANE_INDEX', 'RALPH_PORT');
+  ensureFolder(paths.state.folder);
+  writePrivate(paths.state.lane, JSON.stringify({ env: lane, settings: pick(settings, ...OF_LANE) }));
+}
+
+/** Takes away what was made for a lane on this machine, once. Returns why it is left. */
+export async function tearDownLane(paths: RunPaths, env: Env): Promise<Problem | undefined> {
+  const record = parseObject(readIfThere(paths.state.lane) ?? '');
+  const own = asObject(record?.settings) as Partial<Settings> | undefined;
+  const command = own?.laneTeardown;
+  rmSync(paths.state.lane, { force: true });
+  if (command === undefined) return undefined;
+  const settings: Settings = { ...defaultSettings('loop'), ...own, checkRetries: 0 };
+  const lane = asObject(record?.env) as Env | undefined;
+  const { project } = paths;
+  ensureFolder(project.root);
+  const world = { settings, project, paths, env: { ...env, ...lane }, emit() {}, abort: NEVER };
+  const check = { command, failAction: 'APPEND', timeout: settings.setupTimeout } as const;
+  const ended = await proveOutside(world, [check]);
+  if (isProblem(ended)) return ended;
+  const [result] = ended;
+  if (result?.passed) return undefined;
+  const how = result ? outcomeWords(result) : 'was cut off';
+  return {
+    where: `laneTeardown of ${lane?.RALPH_LANE}`,
+    what: `it ${how}: ${errorLine(result?.output ?? '')}`,
+  };
+}
+
+const NEVER = new AbortController().signal;
+
+export interface Leftover {
+  readonly worker: string;
+  readonly unit: string;
+  readonly place: string;
+  /** Why its work is nowhere else; undefined: it is on the remote. */
+  readonly why?: string;
+  /** Milliseconds since 1970. */
+  readonly since: number;
+}
+
+/** Of workers that are not running any more, on this machine. */
+export function findLeftovers(env: Env): readonly Leftover[] {
+  const workers = namesIn(workersFolder(env)).filter(name => !ownerOf(statePaths(env).fleet.worker(name)));
+  return workers.flatMap(worker => {
+    const folder = join(workersFolder(env), worker);
+    return unitsIn(folder).map(unit => {
+      const place = placeFolder(folder, unit);
+      const why = readIfThere(pathsOf({ folder, env }, { id: unit }).state.left)?.trim();
+      const since = statSync(place, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+      return { worker, unit, place, since, ...(why !== undefined && { why }) };
+    });
+  });
+}
+
+/** Returns why something of it is left. */
+export async function removeLeftover(
+  env: Env,
+  { worker, unit, place }: Leftover,
+): Promise<string | undefined> {
+  const folder = join(workersFolder(env), worker);
+  const problem = await tearDownLane(pathsOf({ folder, env }, { id: unit }), env);
+  removePlace(place, env);
+  if (unitsIn(folder).length === 0) {
+    rmSync(folder, { recursive: true, force: true });
+    rmSync(statePaths(env).fleet.worker(worker), { force: true });
+  }
+  return problem && formatProblem(problem);
+}
