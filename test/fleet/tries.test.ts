@@ -1,9 +1,14 @@
 /** Databases that are full or slow, agents that are killed or print without end, workers that drain in a push: each unit ends once all the same. */
-import { chmodSync, writeFileSync } from 'node:fs';
+import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { type FleetRig, fleetRig } from '../rig/fleet.ts';
+import { LOGIN, serveGit } from '../rig/git-server.ts';
+import { rigFor } from '../rig/lanes.ts';
 import { describeWithPostgres, sharedPostgres } from '../rig/postgres.ts';
+import { ralph } from '../rig/ralph.ts';
+import { folder, repo } from '../rig/repo.ts';
+import { IS_CAMPAIGN } from '../rig/thorough.ts';
 import { CHECKED, expectEnded } from './ended.ts';
 
 const WORK = 'echo 1 > first.txt; echo done > work.txt';
@@ -54,7 +59,7 @@ describeWithPostgres('a unit', () => {
 
   test('whose agent prints without end is done, and what is kept of it is small', async () => {
     const rig = fleetRig(await postgres().createDatabase());
-    rig.does(`head -c 200000000 /dev/zero | tr '\\0' x >&2; ${WORK}`);
+    rig.does(`head -c ${IS_CAMPAIGN ? 1_000_000_000 : 200_000_000} /dev/zero | tr '\\0' x >&2; ${WORK}`);
     const unit = await rig.submit(...CHECKED);
     rig.worker('one');
     await rig.untilState(unit, 'done');
@@ -63,6 +68,55 @@ describeWithPostgres('a unit', () => {
       'select coalesce(sum(length(content)), 0)::int as bytes from ralph.artifact',
     );
     expect(Number(kept?.bytes)).toBeLessThan(20_000_000);
+  });
+
+  test('whose repository wants a password is begun by a worker that has one, and no other hangs', async () => {
+    const rig = fleetRig(await postgres().createDatabase());
+    rig.does(WORK);
+    const url = await serveGit(rig.remote);
+    const login = folder().path('settings-of-git');
+    const helper = `!f() { echo username=${LOGIN.name}; echo password=${LOGIN.password}; }; f`;
+    writeFileSync(login, `[credential]\n\thelper = "${helper}"\n`);
+    const order = ['fleet', 'submit', 'loop', ...CHECKED, '--repo', url, '--agent', 'claude', '--json'];
+    const known = { ...rig.options, env: { ...rig.env, GIT_CONFIG_GLOBAL: login } };
+    const { unit } = JSON.parse((await ralph(order, known)).stdout);
+    const one = rig.worker('one');
+    await one.until('cannot-begin');
+    await rig.untilState(unit, 'parked');
+    const [row] = await rig.sql('select detail from ralph.unit where id = $1', unit);
+    expect(row?.detail).toMatch(/Username|Authentication|terminal prompts disabled/);
+    one.process.kill('SIGTERM');
+    expect((await one.finished).code).toBe(0);
+    await rig.sql('update ralph.unit set ready_at = now()');
+    const two = rig.workerOn({ env: { GIT_CONFIG_GLOBAL: login } }, 'two');
+    await rig.untilState(unit, 'done');
+    await expectEnded(rig, unit, { turns: 1 });
+    two.process.kill('SIGTERM');
+    const { stdout, stderr } = await two.finished;
+    const written = JSON.stringify([
+      await rig.sql('select * from ralph.unit'),
+      await rig.sql('select line from ralph.event'),
+    ]);
+    expect(stdout + stderr + written).not.toContain(LOGIN.password);
+  });
+
+  test('whose account is limited while four workers begin waits with them: one tries, and the others follow', async () => {
+    const tasks = ['One', 'Two', 'Three', 'Four'].map(name => `- [ ] ${name}\n`).join('');
+    const lanes = rigFor(repo({ 'README.md': '# test\n', 'tasks.md': tasks, '.gitignore': '.ralph/\n' }));
+    writeFileSync(join(lanes.orders, 'limit'), JSON.stringify({ seconds: 8 }));
+    const rig = fleetRig(await postgres().createDatabase(), lanes);
+    const args = ['loop', '--tasks', 'tasks.md', '--check', 'true', '--agent', 'claude', '--json'];
+    const { unit } = JSON.parse(await rig.fleet('submit', ...args));
+    for (const name of ['one', 'two', 'three', 'four']) rig.worker(name, '--slots', '2');
+    await rig.untilState(unit, 'done');
+    expect(
+      lanes
+        .turns()
+        .map(({ story }) => story.replace(/^.*\./, ''))
+        .sort(),
+    ).toEqual(['T1', 'T2', 'T3', 'T4']);
+    const limited = readFileSync(join(lanes.orders, 'limited.log'), 'utf8').trim().split('\n');
+    expect(limited.length, 'each has met it once at most').toBeLessThanOrEqual(4);
   });
 
   test('whose worker is told to end in a push is given back with its work, and another continues', async () => {
