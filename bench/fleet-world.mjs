@@ -36,11 +36,13 @@ export function makeWorld(folder, postgres) {
         env: { ...shared, HOME: project },
         encoding: 'utf8',
       }),
-    worker(...args) {
+    /** `prefix`: what it is started with. */
+    worker(prefix, ...args) {
       const home = join(folder, `home-${++homes}`);
       mkdirSync(home);
       const flags = ['worker', '--name', `bench-${homes}`, '--sandbox', 'none', '--quiet', ...args];
-      const child = spawn(node, [bin, ...flags], {
+      const [program, ...words] = [...prefix, node, bin, ...flags];
+      const child = spawn(program, words, {
         cwd: home,
         env: { ...shared, HOME: home },
         stdio: 'ignore',

@@ -53,7 +53,7 @@ async function workThrough(world, count) {
     count,
   );
   writeFileSync(world.block, '');
-  const workers = Array.from({ length: WORKERS }, () => world.worker('--once', '--slots', '4'));
+  const workers = Array.from({ length: WORKERS }, () => world.worker([], '--once', '--slots', '4'));
   const turns = () => postgres.sql("select 1 from ralph.event where type = 'agent-started'");
   await until('all slots', async () => (await turns()).length === Math.min(count, WORKERS * 4));
   const held = (await cpuFor(postgres)) / WORKERS;
@@ -77,7 +77,7 @@ async function workThrough(world, count) {
 async function idling(world) {
   const { postgres } = world;
   const alone = await cpuFor(postgres);
-  const workers = Array.from({ length: WORKERS }, () => world.worker('--slots', String(IDLE_SLOTS)));
+  const workers = Array.from({ length: WORKERS }, () => world.worker([], '--slots', String(IDLE_SLOTS)));
   await until(
     'the workers',
     async () => (await postgres.sql('select 1 from ralph.worker')).length === WORKERS,
@@ -109,12 +109,12 @@ async function measureDelays(world, times) {
       return isNew;
     });
   const workers = async () => (await postgres.sql('select 1 from ralph.worker')).length;
-  let holder = world.worker();
+  let holder = world.worker([]);
   const [takeovers, cancels, drains] = [[], [], []];
   for (let time = 0; time < times; time++) {
     const unit = submit(world);
     await turn();
-    const next = world.worker();
+    const next = world.worker([]);
     await until('another worker', async () => (await workers()) === 2);
     const killed = Date.now();
     holder.child.kill('SIGKILL');
@@ -135,7 +135,7 @@ async function measureDelays(world, times) {
     await next.over;
     drains.push((Date.now() - asked) / 1000);
     await postgres.sql("update ralph.unit set state = 'cancelled', ended_at = now() where state = 'ready'");
-    holder = world.worker();
+    holder = world.worker([]);
   }
   holder.child.kill('SIGTERM');
   await holder.over;

@@ -23,6 +23,7 @@ import { scale } from './scale.mjs';
 import { start } from './start.mjs';
 import { stream } from './stream.mjs';
 import { tokens } from './tokens.mjs';
+import { unit } from './unit.mjs';
 import { verify } from './verify.mjs';
 
 const benches = {
@@ -43,6 +44,7 @@ const benches = {
   clean,
   lanes,
   spend,
+  unit,
   verify,
   best,
   package: packaged,
