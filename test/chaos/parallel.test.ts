@@ -4,6 +4,7 @@ import { expect, test } from 'vitest';
 import { overviewOf } from '../../src/store/overview.ts';
 import { projectPaths, runPaths } from '../../src/store/paths.ts';
 import { listRuns } from '../../src/store/run-file.ts';
+import { beginConflicts, eitherSide } from '../rig/conflicts.ts';
 import { type LaneRig, landedFiles, laneRig, type ParallelResult, plain, resultIn } from '../rig/lanes.ts';
 import { type Finished, startRalph } from '../rig/ralph.ts';
 import { generator } from './generator.ts';
@@ -14,26 +15,22 @@ const SEED = Number(process.env.RALPH_CHAOS_SEED ?? 1);
 const IN_ONE_RUN = 8;
 const LANES = 4;
 
-/** Two that conflict in a text, in a binary file and in a mode, one decided by words; two that are green alone and red together, one that stands on the first, one for itself. */
+/** Two that conflict in every way that files can; two that are green alone and red together, one that stands on the first, one for itself. */
 function project(): LaneRig {
   const ids = ['US-001', 'US-002', 'US-003', 'US-004', 'US-005', 'US-006'];
   const rig = laneRig(
     ids.map(id => plain(id, { priority: 1, ...(id === 'US-005' && { dependsOn: ['US-001'] }) })),
     { LANE_SECONDS: '0.1' },
   );
-  for (const id of ['US-001', 'US-002']) {
-    const binary = `printf "a\\0$(test -f both.bin && echo both || echo ${id})" > both.bin`;
-    const mode = `echo x > mode; chmod ${id === 'US-001' ? '+x' : '-x'} mode`;
-    rig.does(
-      id,
-      'implement',
-      `grep -q ${id} shared.txt 2>/dev/null || echo ${id} >> shared.txt; ${binary}; ${mode}`,
-    );
-    rig.does(
-      id,
-      'merge-fix',
-      `{ grep -v '^[<=>]' shared.txt; echo ${id}; } | sort -u > new; mv new shared.txt; printf 'a\\0both' > both.bin; echo '<keep>mode</keep>' > $LANE_AGENT/$STORY.says`,
-    );
+  beginConflicts(rig.project);
+  for (const [side, [id, other]] of [
+    ['US-001', 'US-002'] as const,
+    ['US-002', 'US-001'] as const,
+  ].entries()) {
+    const { implement, decide } = eitherSide(id, other, side === 0 ? 0 : 1);
+    rig.does(id, 'implement', implement);
+    rig.does(id, 'merge-fix', decide);
+    rig.does(id, 'review-fix', decide);
   }
   // Where the other one has landed before it begins, or before its review, it sees that at once.
   const both = 'test -f work/US-003 && test -f work/US-004 && touch work/both; true';
@@ -42,7 +39,7 @@ function project(): LaneRig {
     rig.does(id, 'merge-fix', both);
     rig.does(id, 'review-fix', both);
   }
-  rig.does('US-005', 'implement', 'mkdir -p work; head -1 shared.txt > /dev/null; echo 5 > work/US-005');
+  rig.does('US-005', 'implement', 'mkdir -p work; echo 5 > work/US-005');
   return rig;
 }
 
@@ -115,6 +112,17 @@ function ledgerOf({ project: { path } }: LaneRig, run: string): readonly Record<
     .map(line => JSON.parse(line));
 }
 
+/** Neither what git puts where it cannot merge, nor a commit that changes nothing but Ralph's own files. */
+function nothingUnsolvedOrEmpty(rig: LaneRig, commits: readonly string[]): void {
+  const { git } = rig.project;
+  for (const [name, text] of Object.entries(landedFiles(rig, 'ralph/demo'))) {
+    expect(name, 'a name that git made up').not.toMatch(/~/);
+    expect(text, name).not.toMatch(/^(<{7}|>{7}|={7})/m);
+  }
+  for (const commit of commits)
+    expect(git('diff', '--name-only', `${commit}^1`, commit, '--', ':!ralph'), commit).not.toBe('');
+}
+
 /** I1, I2, I3, I5 by what is in the repository and on the ledger. */
 function invariants(rig: LaneRig, { result }: CameTo): void {
   const { git } = rig.project;
@@ -130,6 +138,7 @@ function invariants(rig: LaneRig, { result }: CameTo): void {
     .split('\n')
     .slice(-landed.length);
   expect(chain).toEqual(landed.map(({ commit }) => commit));
+  nothingUnsolvedOrEmpty(rig, chain);
   const lost = git('fsck', '--unreachable', '--no-reflogs', '--no-progress')
     .split('\n')
     .flatMap(line => /^unreachable commit (\w+)/.exec(line)?.[1] ?? [])

@@ -46,3 +46,19 @@ export const LANDED_FILES = [
   ...['100644 binary.bin', '100644 f/x', '100644 f/y', '100644 m', '100644 one.txt', '100644 own-deletes'],
   '100644 text.txt',
 ];
+
+/** The same for two that begin together, whoever lands first: each does its own side, and all of it where it sees the other's. */
+export function eitherSide(id: string, other: string, side: 0 | 1): { implement: string; decide: string } {
+  const all = [
+    ...['echo both > text.txt', "printf 'a\\0both' > binary.bin", 'rm -rf f f~*', 'mkdir f', 'echo x > f/x'],
+    ...['echo y > f/y', 'rm -f old.txt one.txt two.txt', 'echo renamed > renamed.txt'],
+    ...['rm -f landed-deletes own-deletes', 'echo x > m', 'chmod +x m'],
+    `printf '<keep>%s</keep>\\n' text.txt binary.bin old.txt one.txt two.txt landed-deletes own-deletes f f/x m > $LANE_AGENT/$STORY.says`,
+  ].join('\n');
+  const own = side === 0 ? LANDED : OWN;
+  return {
+    // Again after a kill: what is done already fails, and the rest follows.
+    implement: `mkdir -p sides; touch sides/${id}\nif test -e sides/${other}; then\n${all}\nelse\n${own.replace('mkdir f', 'mkdir -p f')}\nfi; true`,
+    decide: `test ! -e sides/${other} || {\n${all}\n}; true`,
+  };
+}
