@@ -55,7 +55,10 @@ const ELSEWHERE: readonly (readonly [pattern: RegExp, why: string])[] = [
     'needs an agent that plans and reviews: test/scenarios/002-prd-run.test.ts',
   ],
   [/--parallel|--best-of/, 'needs several agents: test/scenarios/parallel.test.ts, parallel-tasks.test.ts'],
-  [/^ralph (answer|tell|pause|cancel) /, 'needs a run that is running: test/scenarios/steering.test.ts'],
+  [
+    /^ralph (answer|tell|pause|continue|cancel)\b/,
+    'needs a run that is running: test/scenarios/steering.test.ts',
+  ],
   [/^ralph resume\b/, 'needs a run that was cut off: test/scenarios/resume.test.ts'],
   [/^ralph (land|discard)\b/, 'needs a run that left something: test/scenarios/land.test.ts'],
   [/^ralph (show RUN --iteration|fork)\b/, 'needs a run of several iterations: test/scenarios/best.test.ts'],

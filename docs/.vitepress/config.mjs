@@ -27,7 +27,7 @@ const ORDER = {
     ...['in-session', 'in-session-hosts', 'fleet'],
     ...['resume', 'git', 'state', 'secrets'],
     ...['containment', 'sandbox', 'guard', 'hooks', 'cheats'],
-    ...['report', 'dashboard', 'notifications', 'traces'],
+    ...['steering', 'report', 'dashboard', 'notifications', 'traces'],
     ...['simulate', 'mutate', 'verify', 'action', 'library', 'performance'],
   ],
   '.': ['architecture', 'development', 'adding-an-agent', 'releasing', 'out-of-scope'],

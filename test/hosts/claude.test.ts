@@ -2,6 +2,6 @@ import { conformance } from './conformance.ts';
 
 conformance('claude', {
   tagInPrompt: 'not echoed',
-  cost: 'told',
-  limited: 'rate-limit, reset time told',
+  cost: 'reported',
+  limited: 'rate-limit, reset time reported',
 });

@@ -1,9 +1,9 @@
 import { conformance } from './conformance.ts';
 
 conformance('gemini', {
-  toolErrors: 'no: told as successes',
+  toolErrors: 'no: reported as successes',
   tagInThinking: 'not shown',
   tagInSubagent: 'not shown',
-  limited: 'rate-limit, reset time told',
+  limited: 'rate-limit, reset time reported',
   budget: 'ends the run after the turn',
 });

@@ -5,7 +5,7 @@ conformance('opencode', {
   tagInPrompt: 'not echoed',
   tagInThinking: 'not shown',
   subagentTokens: 'not counted',
-  cost: 'told',
-  limited: 'rate-limit, reset time told',
+  cost: 'reported',
+  limited: 'rate-limit, reset time reported',
   cut: RETRIES,
 });

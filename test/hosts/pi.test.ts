@@ -3,5 +3,5 @@ import { conformance } from './conformance.ts';
 conformance('pi', {
   tagInSubagent: 'has none',
   subagentTokens: 'has none',
-  cost: 'told',
+  cost: 'reported',
 });

@@ -16,7 +16,7 @@ const WORDS = 'The helper says <response>donE</response> and <promise>DONE</prom
 
 export function subagentCases(rig: Rig): void {
   const host = HOSTS[rig.name];
-  let tokens: 'told' | 'not told' | 'not counted' | 'has none' = 'has none';
+  let tokens: 'reported' | 'not reported' | 'not counted' | 'has none' = 'has none';
 
   rig.sees('tagInSubagent', async () => {
     const session = await rig.open({ steps: [{ text: 'There is no helper.' }] });
@@ -31,7 +31,7 @@ export function subagentCases(rig: Rig): void {
     const { result, raw } = await loop.finished;
     const input = result.iterations[0]?.tokens?.input;
     const own = helped.server.requests.filter(({ kind }) => kind === 'step').length * DEFAULT_USAGE.input;
-    tokens = input === undefined ? 'not told' : input > own ? 'told' : 'not counted';
+    tokens = input === undefined ? 'not reported' : input > own ? 'reported' : 'not counted';
     expect([helped.server.problems, helped.server.requests.filter(isHelper).length]).toEqual([[], 1]);
     expect([result.stopReason, result.iterations[0]?.completionTagFound]).toEqual(['max_iterations', false]);
     return raw[0]?.includes('donE') ? 'never done' : 'not shown';

@@ -38,7 +38,7 @@ export function troubleCases(rig: Rig): void {
     expect(end.result.stopReason).toBe(kind === 'crash' ? 'agent_failed' : 'rate_limited');
     if (resetAt === undefined) return `${kind}, no reset time`;
     expect(Math.abs(resetAt - expected)).toBeLessThan(60_000);
-    return `${kind}, reset time told`;
+    return `${kind}, reset time reported`;
   });
 
   rig.sees('broken', () => trouble(rig, BROKEN, rig.differs.broken));

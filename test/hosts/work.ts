@@ -106,12 +106,12 @@ export function workCases(rig: Rig): () => Promise<number> {
   rig.sees('tagInThinking', tagCase(2, IN_THINKING));
   rig.sees('tokens', async () => {
     const tokens = (await work()).result.iterations.map(each => each.tokens);
-    if (tokens.every(each => each === null)) return 'not told';
+    if (tokens.every(each => each === null)) return 'not reported';
     expect([tokens[0], tokens[1]]).toEqual([
       { input: 1234, output: 56, cacheRead: 1000, cacheWrite: 0 },
       { input: 4000, output: 80, cacheRead: 0, cacheWrite: 0 },
     ]);
-    return 'told';
+    return 'reported';
   });
   rig.sees('cost', async () => costOf(await work()));
   rig.sees('commit', async () => {
@@ -141,8 +141,8 @@ function filesWereMade({ session }: Work): string {
 
 function counted(told: readonly (number | null)[], wanted: readonly number[]): string {
   if (told.join() === wanted.join()) return 'yes';
-  if (told.every(count => count === null)) return 'not told';
-  return told.every(count => count === 0) ? 'no: told as successes' : `told as ${told.join(', ')}`;
+  if (told.every(count => count === null)) return 'not reported';
+  return told.every(count => count === 0) ? 'no: reported as successes' : `reported as ${told.join(', ')}`;
 }
 
 /** Nothing of the conversation before, but what its guardrail said. */
@@ -158,8 +158,8 @@ function startedAfresh({ session }: Work): string {
 
 function costOf({ result }: Work): string {
   const { cost = null, costSource } = result.iterations[0] ?? {};
-  if (costSource === 'unknown') return 'not told';
-  if (costSource === 'agent') return cost !== null && cost > 0 ? 'told' : `told as ${cost}`;
+  if (costSource === 'unknown') return 'not reported';
+  if (costSource === 'agent') return cost !== null && cost > 0 ? 'reported' : `reported as ${cost}`;
   expect(cost).toBeCloseTo((1234 * PRICES['*'].input + 56 * PRICES['*'].output) / 1e6, 9);
   return 'from the price table';
 }

@@ -545,7 +545,7 @@ attacks('Checks: what git does not keep as it was', [
     }),
   ),
   {
-    name: 'A check passes only in place, by ident, and nobody is told',
+    name: 'A check passes only in place, by ident, and nothing says so',
     held: EVERYWHERE,
     async attempt(arena) {
       const [, script, check] = UNKEPT[0] ?? ['', '', ''];

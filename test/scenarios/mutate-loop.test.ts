@@ -91,7 +91,7 @@ describe('without a gate', () => {
     expect(partsOf(bundle).statement.predicate.mutation).toEqual(result.mutation);
     const verified = await ralph(['verify', bundle], { cwd: work.dir });
     expect(verified.stdout).toMatch(
-      /^holds {11}mutation: \d+ of \d+ faults in the changed lines were noticed \(100 %\)$/m,
+      /^holds {10}mutation: \d+ of \d+ faults in the changed lines were noticed \(100 %\)$/m,
     );
   });
 

@@ -182,7 +182,7 @@ it('has a bundle that anybody with a clone can verify: the commit that landed, a
   const written = await ralph(['report', result.runId, '--bundle', bundle], rig.options);
   expect(written.code, written.stderr).toBe(0);
   const { code, stdout } = await ralph(['verify', bundle, '--rerun', '--commit', 'ralph/demo'], rig.options);
-  expect(stdout).toContain('holds           proof: the checks passed in a clean checkout');
-  expect(stdout).toContain(`holds           commit: ${result.proof.commit?.slice(0, 7)}`);
+  expect(stdout).toContain('holds          proof: the checks passed in a clean checkout');
+  expect(stdout).toContain(`holds          commit: ${result.proof.commit?.slice(0, 7)}`);
   expect(code, stdout).toBe(0);
 });

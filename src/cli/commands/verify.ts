@@ -31,10 +31,10 @@ Examples:
 A bundle is about one commit. Where HEAD is another one, that claim does not
 hold: name the old one with --commit to ask about it.
 
-One line for each claim: holds, does not hold, cannot be told. --rerun runs
+One line for each claim: holds, does not hold, unknown. --rerun runs
 commands that the bundle names, with your rights, and none of them when a claim
 does not hold. A bundle that is not signed says so: anybody can have written it.
-Exit code 0: everything holds. 1: something does not, or cannot be told. 2: the
+Exit code 0: everything holds. 1: something does not, or is unknown. 2: the
 file is no bundle.
 `,
   async run(call) {
@@ -111,14 +111,14 @@ async function rerun(
   });
 }
 
-const WIDTH = 'cannot be told'.length;
+const WIDTH = 'does not hold'.length;
 
 function linesOf(all: readonly Claim[], { isSigned }: Verified): readonly string[] {
   const count = (state: Claim['state']) => all.filter(each => each.state === state).length;
-  const [failed, unknown] = [count('does not hold'), count('cannot be told')];
+  const [failed, unknown] = [count('does not hold'), count('unknown')];
   const summary = [
     ...(failed > 0 ? [`${failed} ${failed === 1 ? 'claim does' : 'claims do'} not hold`] : []),
-    ...(unknown > 0 ? [`${unknown} cannot be told`] : []),
+    ...(unknown > 0 ? [`${unknown} unknown`] : []),
   ];
   return [
     ...all.map(({ claim, state, why }) => `${state.padEnd(WIDTH)}  ${claim}: ${oneLine(why)}`),

@@ -20,7 +20,7 @@ export interface Check {
 /** What a program knows of a check that the settings only name. */
 export type OwnCheck = Pick<Check, 'command'> & Partial<Check>;
 
-/** What a check that is a function is told. */
+/** What a check that is a function is given. */
 export interface CheckContext {
   /** Where the work is: the project, a worktree, or a clean checkout of what is handed over. */
   readonly cwd: string;

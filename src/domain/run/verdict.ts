@@ -28,13 +28,13 @@ export interface Run {
   readonly minToolCalls: number;
   /** A changed check input, or checks that change what is handed over, void the proof. */
   readonly strict?: boolean;
-  /** Percent of the faults in the changed lines that the checks must notice; absent: survivors are told once. */
+  /** Percent of the faults in the changed lines that the checks must notice; absent: the agent hears of survivors once. */
   readonly mutateMin?: number;
   /** When it goes back to the files of its best iteration; absent: never. */
   readonly goBack?: GoBack;
 }
 
-/** Something the agent should be told before its next turn. */
+/** Something the agent should hear before its next turn. */
 export type Feedback =
   /** These iterations ended worse than one before them, and the files are those of that one again. */
   | { readonly kind: 'undone'; readonly to: number; readonly iterations: readonly Undone[] }

@@ -1,6 +1,6 @@
 /** One thing that a bundle claims, and whether it holds. */
 
-export type ClaimState = 'holds' | 'does not hold' | 'cannot be told';
+export type ClaimState = 'holds' | 'does not hold' | 'unknown';
 
 export interface Claim {
   readonly claim: string;
@@ -15,5 +15,5 @@ const made =
 export const claims = {
   holds: made('holds'),
   fails: made('does not hold'),
-  unknown: made('cannot be told'),
+  unknown: made('unknown'),
 };
