@@ -172,6 +172,7 @@ export const GLOBAL_FLAGS = [
   { declaration: '--events <file>', help: 'write one JSON event per line to a file, or - for stdout' },
   { declaration: '--no-color', help: 'no colour (also NO_COLOR)' },
   { declaration: '--no-emoji', help: 'text markers instead of emoji' },
+  { declaration: '--plain', help: 'lines of text alone, nothing is drawn again: for a screen reader' },
 ] as const;
 
 /** What a newcomer needs, by what it is for; `--help all` lists the rest. */

@@ -29,6 +29,7 @@ export function createOutput(options: Readonly<Record<string, unknown>>, env: No
   const events = typeof options.events === 'string' ? options.events : undefined;
   const stream = json || events === '-' ? process.stderr : process.stdout;
   const isTTY = stream.isTTY === true;
+  const isPlain = options.plain === true || env.TERM === 'dumb';
   const isRead = isReadByCi(env);
   const disarms = [createDisarm(), createDisarm()];
   const say = (fd: number, text: string) => write(fd, isRead ? (disarms[fd - 1]?.(text) ?? text) : text);
@@ -36,15 +37,18 @@ export function createOutput(options: Readonly<Record<string, unknown>>, env: No
     answer: text => (isRead && isJson(text) ? write(1, disarmJson(text)) : say(1, text)),
     human: text => say(stream.fd, text),
     error: text => say(2, text),
-    humanIsTTY: isTTY && env.TERM !== 'dumb',
+    humanIsTTY: isTTY && !isPlain,
     // Some terminals have no size: 0 columns.
     columns: () => (isTTY ? stream.columns || 80 : UNWRAPPED),
     json,
     quiet: options.quiet === true,
     verbose: options.verbose === true,
     color:
-      options.color !== false && !env.NO_COLOR && (isTTY ? env.TERM !== 'dumb' : Boolean(env.FORCE_COLOR)),
-    emoji: options.emoji !== false,
+      options.color !== false &&
+      options.plain !== true &&
+      !env.NO_COLOR &&
+      (isTTY ? !isPlain : Boolean(env.FORCE_COLOR)),
+    emoji: options.emoji !== false && options.plain !== true,
     us: typeof options.cwd === 'string' ? joinWords(['ralph', '-C', options.cwd]) : 'ralph',
     ...(events !== undefined && { events }),
   };
