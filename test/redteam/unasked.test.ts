@@ -1,0 +1,115 @@
+/** What an agent in a sandbox leaves in the project for programs that run outside of it later, and what it reads in the home. */
+import { mkdirSync, readFileSync, readlinkSync, symlinkSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { readIfThere, tryTo } from '../../src/platform/files.ts';
+import type { Repo } from '../rig/repo.ts';
+import { type Arena, type Attack, attacks } from './rig.ts';
+
+const HELD = { sandboxed: true } as const;
+const RUN = ['--check', 'true', '--max-iterations', '1', '--json'];
+
+async function left(arena: Arena, project: Repo, script: string) {
+  const agent = arena.agent(`cat > /dev/null\n${script}\necho x > work; echo '<promise>COMPLETE</promise>'`);
+  const { stdout, stderr } = await arena.ralph(['loop', 'Work', ...RUN, '--agent', agent], {
+    cwd: project.dir,
+  });
+  // An agent that was not started has left nothing, which shows nothing.
+  if (readIfThere(project.path('work')) === undefined) throw new Error(stdout + stderr);
+  const violations: readonly string[] = JSON.parse(stdout).iterations[0].violations;
+  return (part: string) => violations.some(what => what.includes(part));
+}
+
+/** Held: it is as it was, and what the sandbox could not forbid is named. */
+const unasked = (path: string, isThere: boolean): Attack => ({
+  name: `The agent ${isThere ? 'edits' : 'makes'} \`${path}\`, which a program outside runs without being asked`,
+  held: HELD,
+  async attempt(arena) {
+    const project = arena.project(isThere ? { [path]: 'mine\n' } : undefined);
+    const isNamed = await left(arena, project, `mkdir -p '${dirname(path)}'; echo evil > '${path}'`);
+    const now = tryTo(() => readIfThere(project.path(path)));
+    return isThere ? now === 'mine\n' : now === undefined && isNamed(path.split('/')[0] ?? '');
+  },
+});
+
+const PATHS = [
+  ...['.vscode/mcp.json', '.vscode/tasks.json', '.cursor/mcp.json', '.zed/tasks.json', '.idea/workspace.xml'],
+  ...['.devcontainer/devcontainer.json', 'mise.toml', '.aider.conf.yml', '.husky/pre-commit', '.lfsconfig'],
+];
+
+const SECRETS = [
+  ...['.pgpass', '.netrc', '.config/gh/hosts.yml', '.kube/config', '.docker/config.json', '.my.cnf'],
+  ...['.config/some-tool/credentials.json', '.mozilla/logins.json', '.zsh_history', '.m2/settings.xml'],
+];
+
+attacks('Sandbox: what runs outside later, and secrets', [
+  ...PATHS.flatMap(path => [unasked(path, false), unasked(path, true)]),
+  {
+    name: 'The agent makes the folder that `core.hooksPath` names, and edits a filter in the work tree',
+    held: HELD,
+    async attempt(arena) {
+      const project = arena.project({ 'tools/clean.sh': 'cat\n' });
+      project.git('config', 'core.hooksPath', 'my/hooks');
+      project.git('config', 'filter.a.clean', 'sh tools/clean.sh');
+      const isNamed = await left(
+        arena,
+        project,
+        'mkdir -p my/hooks; echo evil > my/hooks/pre-commit; echo evil > tools/clean.sh; mv tools t2; mkdir tools; echo evil > tools/clean.sh',
+      );
+      const hook = tryTo(() => readIfThere(project.path('my/hooks/pre-commit')));
+      return isNamed('my/hooks') && hook === undefined && project.read('tools/clean.sh') === 'cat\n';
+    },
+  },
+  {
+    name: 'The agent leaves a rebase that runs a command when it continues',
+    held: HELD,
+    async attempt(arena) {
+      const project = arena.project();
+      const isNamed = await left(
+        arena,
+        project,
+        "mkdir .git/rebase-merge; printf 'pick 1\\n  x touch evil\\n' > .git/rebase-merge/git-rebase-todo",
+      );
+      const todo = tryTo(() => readIfThere(project.path('.git/rebase-merge/git-rebase-todo')));
+      return isNamed('rebase') && todo === undefined;
+    },
+  },
+  {
+    name: 'The list of steps of a rebase is a named pipe',
+    held: HELD,
+    async attempt(arena) {
+      const project = arena.project();
+      const pipe = 'mkdir .git/rebase-merge; mkfifo .git/rebase-merge/git-rebase-todo';
+      return (await left(arena, project, pipe))('rebase');
+    },
+  },
+  {
+    name: 'The agent puts a folder in place of a link that leads to settings',
+    held: HELD,
+    async attempt(arena) {
+      const project = arena.project({ 'shared/settings.json': '{}\n' });
+      symlinkSync('shared', project.path('.claude'));
+      const isNamed = await left(
+        arena,
+        project,
+        'rm .claude; mkdir .claude; echo evil > .claude/settings.json; echo evil > shared/settings.json',
+      );
+      const isBack = tryTo(() => readlinkSync(project.path('.claude'))) === 'shared';
+      return isBack && isNamed('.claude') && project.read('shared/settings.json') === '{}\n';
+    },
+  },
+  {
+    name: 'The agent reads passwords, logins, keys and histories of the home',
+    held: HELD,
+    async attempt(arena) {
+      for (const name of SECRETS) {
+        mkdirSync(dirname(join(arena.home, name)), { recursive: true });
+        writeFileSync(join(arena.home, name), `secret of ${name}\n`);
+      }
+      writeFileSync(join(arena.home, '.plain'), 'open\n');
+      const project = arena.project();
+      const all = [...SECRETS, '.plain'].map(name => `"$HOME/${name}"`).join(' ');
+      await left(arena, project, `cat ${all} > found 2> /dev/null`);
+      return readFileSync(project.path('found'), 'utf8') === 'open\n';
+    },
+  },
+]);
