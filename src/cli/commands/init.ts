@@ -216,7 +216,7 @@ async function askAll({ ask }: Dialogue, place: Place, output: Output): Promise<
   });
   const other = '<response>TEXT</response>';
   output.answer(
-    `When it is done, the agent says ${tagWith()}: Enter keeps that. With another text only ${other} counts.\n`,
+    `When it is done, the agent says ${tagWith()}: Enter keeps that.\nWith another text only ${other} counts.\n`,
   );
   const completionResponse = (await ask('Completion response [DONE]: ')) || 'DONE';
   const proposed = await askProposed(ask, place, output);
