@@ -95,3 +95,8 @@ test('every file of the source that a page names is there', () => {
     );
   expect(gone).toEqual([]);
 });
+
+test('every page is in the sidebar of the site', async () => {
+  const config = join(ROOT, 'docs/.vitepress/config.mjs');
+  await expect(import(config)).resolves.toHaveProperty('default.themeConfig.sidebar');
+});

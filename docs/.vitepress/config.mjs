@@ -13,7 +13,7 @@ const others = readdirSync(join(DOCS, '..'), { withFileTypes: true })
 const ORDER = {
   'how-to': [
     'index',
-    ...['rely-on-the-result', 'limit-a-run', 'choose-an-agent', 'take-the-work-over'],
+    ...['rely-on-the-result', 'limit-a-run', 'choose-an-agent', 'take-the-work-over', 'open-a-pull-request'],
     ...['watch-a-run', 'steer-a-run', 'resume-a-run'],
     ...['build-a-feature', 'run-several-at-once', 'loop-in-a-session', 'work-in-a-monorepo'],
     ...['confine-the-agent', 'find-what-checks-miss', 'hand-on-the-proof'],
@@ -25,7 +25,7 @@ const ORDER = {
     ...['commands', 'settings', 'agents', 'acp'],
     ...['loop', 'checks', 'limits', 'best-state', 'trouble', 'prd', 'parallel'],
     ...['in-session', 'in-session-hosts', 'fleet'],
-    ...['resume', 'git', 'state', 'secrets'],
+    ...['resume', 'git', 'pull-requests', 'state', 'secrets'],
     ...['containment', 'sandbox', 'guard', 'hooks', 'cheats'],
     ...['steering', 'report', 'dashboard', 'notifications', 'traces'],
     ...['simulate', 'mutate', 'verify', 'action', 'library', 'performance'],
