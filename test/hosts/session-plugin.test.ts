@@ -60,6 +60,9 @@ describe.each(['claude', 'codex', 'copilot', 'qwen', 'gemini', 'opencode'] as co
       expect(traces(home)).toEqual([]);
       expect(ownFiles()).toEqual(own);
       expect((await plugin('remove', name)).output).toContain('Nothing to do');
+      expect(await plugin('install', name)).toMatchObject({ code: 0 });
+      expect(await ralphIn(session, ['uninstall'])).toMatchObject({ code: 0 });
+      expect(traces(home)).toEqual([]);
     });
   },
 );
