@@ -10,6 +10,7 @@ import { defined } from '../domain/text/fields.ts';
 import type { Problem } from '../domain/text/problem.ts';
 import { complaint, type Git } from '../platform/git.ts';
 import { readEntries } from './own-objects.ts';
+import { withUnionRules } from './union-rules.ts';
 
 export interface Merged {
   /** The tree of the merge; where files conflict, as git leaves them. */
@@ -19,6 +20,12 @@ export interface Merged {
 
 /** `landed`: what is there already; `own`: the work that is merged with it. */
 export async function mergeTrees(git: Git, landed: string, own: string): Promise<Merged | Problem> {
+  const merged = await mergeOnce(git, landed, own);
+  if ('what' in merged || !merged.conflicts.some(({ kind }) => kind === 'text')) return merged;
+  return (await withUnionRules(git, landed, there => mergeOnce(there, landed, own))) ?? merged;
+}
+
+async function mergeOnce(git: Git, landed: string, own: string): Promise<Merged | Problem> {
   const flags = ['--write-tree', '-z', '--messages', '--allow-unrelated-histories'];
   const { code, records, errors } = await git.bytes(['merge-tree', ...flags, landed, own]);
   const [tree, ...rest] = records;
