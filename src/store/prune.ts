@@ -60,6 +60,11 @@ interface FoundFile {
   readonly bytes: number;
 }
 
+/** Of all files below it; 0 where there is no such folder. */
+export function bytesIn(folder: string): number {
+  return filesIn(folder).reduce((sum, { bytes }) => sum + bytes, 0);
+}
+
 function filesIn(folder: string): readonly FoundFile[] {
   if (!existsSync(folder)) return [];
   return readdirSync(folder, { withFileTypes: true, recursive: true })

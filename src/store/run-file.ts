@@ -1,7 +1,7 @@
 /** `run.json` and the folders around it: making a run, listing runs, finding one. */
 import { randomBytes } from 'node:crypto';
 import { mkdirSync, readdirSync } from 'node:fs';
-import { basename } from 'node:path';
+import { basename, join } from 'node:path';
 import { parentOf } from '../domain/lanes/board.ts';
 import type { ForkOf, LoopCommand } from '../domain/run/event.ts';
 import { parseObject } from '../domain/text/json.ts';
@@ -19,6 +19,7 @@ import {
 import { isRunning, removeLease, writeLease } from './lease.ts';
 import { COPIES, keepOutOfGit, keepSettings, showCopy } from './mirror.ts';
 import { isRecorded, newRunPaths, type ProjectPaths, type RunPaths, runPaths } from './paths.ts';
+import { type Env, statePaths } from './state.ts';
 
 export interface RunFile {
   readonly id: string;
@@ -155,6 +156,18 @@ export function listRuns(project: ProjectPaths): readonly string[] {
   const { runs, isInside } = project.state();
   const places = isInside ? [project.runs] : [runs, project.runs];
   return [...new Set(places.flatMap(foldersIn))].sort();
+}
+
+/** The folders of all projects that have a run on record here, whether they are still there or not. */
+export function recordedRoots(env: Env): readonly string[] {
+  const all = join(statePaths(env).folder, 'runs');
+  return foldersIn(all).flatMap(project => {
+    for (const id of foldersIn(join(all, project))) {
+      const root = parseObject(readIfThere(join(all, project, id, 'run.json')) ?? '')?.cwd;
+      if (typeof root === 'string') return [root];
+    }
+    return [];
+  });
 }
 
 function foldersIn(folder: string): readonly string[] {

@@ -26,7 +26,9 @@ export function statePaths(env: Env) {
     /** Which stories of a list were approved by a review of Ralph's own, by the project and the folder of the list in it. */
     approvals: (root: string, name: string) =>
       join(folder, 'approvals', keyOf(root), `${sha256(name).slice(0, 16)}.json`),
-    /** Ralph's own git directory for a work tree, by the top of that tree. */
+    /** Ralph's own git directories. */
+    gits: below('git'),
+    /** That for a work tree, by the top of that tree. */
     git: (top: string) => join(folder, 'git', keyOf(top)),
     /** What `ralph fleet up` keeps. */
     fleet: {

@@ -2,11 +2,13 @@
  * A place for a clean checkout: outside of the project, in a folder above which there is nothing that tools would obey. They look for
  * packages and settings in every folder above, and a temporary folder can be written by everybody.
  */
-import { mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readlinkSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { Problem } from '../domain/text/problem.ts';
-import { tryTo } from '../platform/files.ts';
+import { errorWords } from '../platform/error-words.ts';
+import { namesIn, tryTo } from '../platform/files.ts';
+import { isAlive } from '../platform/process-table.ts';
 
 export interface CleanPlace {
   /** Empty, for the files. */
@@ -19,17 +21,16 @@ export interface CleanPlace {
 }
 
 /** In the first of these folders that fits. */
-export function makeCleanPlace(
-  base: string | readonly string[] = [tmpdir(), '/var/tmp'],
-): CleanPlace | Problem {
+export function makeCleanPlace(base: string | readonly string[] = usualBases()): CleanPlace | Problem {
   const bases = [base].flat();
-  const free = bases.find(each => strangersFrom(each).length === 0);
-  if (free === undefined) {
+  const free = bases.filter(each => strangersFrom(each).length === 0);
+  if (free.length === 0) {
     const [where = ''] = bases.flatMap(strangersFrom);
     const fix = 'remove it, or set TMPDIR to another folder';
     return { where, what: 'it is above every place for a clean checkout, where tools would find it', fix };
   }
-  const root = mkdtempSync(join(realpathSync(free), 'ralph-clean-'));
+  const root = makeFirst(free);
+  if (typeof root !== 'string') return root;
   const folder = join(root, 'checkout');
   mkdirSync(folder);
   return {
@@ -38,6 +39,41 @@ export function makeCleanPlace(
     strangers: () => strangersFrom(root),
     remove: () => rmSync(root, { recursive: true, force: true, maxRetries: 3 }),
   };
+}
+
+/** In the first of these that takes one. */
+function makeFirst(bases: readonly string[]): string | Problem {
+  let problem: Problem | undefined;
+  for (const base of bases)
+    try {
+      sweepCleanPlaces(base);
+      return mkdtempSync(join(realpathSync(base), `${PREFIX}${ownNamespace()}-${process.pid}-`));
+    } catch (error) {
+      problem ??= { where: base, what: errorWords(error), fix: 'set TMPDIR to a folder that can be written' };
+    }
+  return problem ?? { where: tmpdir(), what: 'there is no folder for what is temporary' };
+}
+
+const PREFIX = 'ralph-clean-';
+
+/** Numbers of processes mean nothing in another namespace, which may have the same temporary folder. */
+function ownNamespace(): string {
+  return /\d+/.exec(tryTo(() => readlinkSync('/proc/self/ns/pid')) ?? '')?.[0] ?? '0';
+}
+
+/** Removes what runs that were killed in the middle of a clean proof have left. */
+export function sweepCleanPlaces(...bases: readonly string[]): void {
+  const ours = `${PREFIX}${ownNamespace()}-`;
+  for (const base of bases.length > 0 ? bases : usualBases())
+    for (const name of namesIn(base).filter(each => each.startsWith(ours))) {
+      const pid = Number(name.slice(ours.length).split('-')[0]);
+      if (pid > 0 && !isAlive({ pid, started: '' }))
+        tryTo(() => rmSync(join(base, name), { recursive: true, force: true }));
+    }
+}
+
+function usualBases(): readonly string[] {
+  return [tmpdir(), '/var/tmp'];
 }
 
 const OBEYED =

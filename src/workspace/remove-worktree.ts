@@ -5,6 +5,8 @@ import { isProblem, type Problem } from '../domain/text/problem.ts';
 import { tryTo } from '../platform/files.ts';
 import { complaint, type Git } from '../platform/git.ts';
 import { hashOfFile } from '../platform/hash.ts';
+import { statePaths } from '../store/state.ts';
+import { forgetPlace } from './collect.ts';
 import { ownerOf, withLock } from './lock.ts';
 import { shownPath } from './repository.ts';
 import { isDirty } from './worktree.ts';
@@ -35,6 +37,7 @@ export async function removeWorktree({
 async function remove(site: Site, force: boolean): Promise<Problem | undefined> {
   const { name, path, root, branch, repository, project } = site;
   const { git } = repository;
+  const place = statePaths(site.env).git(path);
   const hasFolder = !isFree(site);
   const hasBranch = await branchExists(site);
   if (!hasFolder && !hasBranch) return { where: path, what: 'there is no such worktree' };
@@ -49,6 +52,7 @@ async function remove(site: Site, force: boolean): Promise<Problem | undefined> 
     if (removed.code !== 0)
       return { where: path, what: `git does not remove it: ${complaint(removed.output, removed.code)}` };
   }
+  forgetPlace(place);
   for (const file of [project.worktreeOwner(name), project.worktreeUnready(name)])
     rmSync(file, { force: true });
   if (!hasBranch) return undefined;
@@ -70,6 +74,7 @@ export async function discardWorktree({
   const site = await findSite(options);
   if ('what' in site) return site;
   const { path, branch, repository, project, name } = site;
+  const place = statePaths(site.env).git(path);
   return withLock(lockOf(site), async () => {
     const { git } = repository;
     if (!isFree(site)) {
@@ -78,6 +83,7 @@ export async function discardWorktree({
       const removed = await git.run(['worktree', 'remove', '--force', '--force', '--', path]);
       if (removed.code !== 0) return { where: path, what: complaint(removed.output, removed.code) };
     }
+    forgetPlace(place);
     for (const file of [project.worktreeOwner(name), project.worktreeUnready(name)])
       rmSync(file, { force: true });
     if (await branchExists(site)) await git.run(['branch', '--quiet', '-D', '--', branch]);

@@ -16,11 +16,12 @@ import { errorLine, errorWords } from '../../platform/error-words.ts';
 import { OLDEST_NODE, tooOldNode } from '../../platform/node-version.ts';
 import { rootAbove } from '../../platform/package.ts';
 import { placeOf } from '../../plugins/install.ts';
-import { counted } from '../../report/numbers.ts';
+import { counted, megabytes } from '../../report/numbers.ts';
 import { phrase } from '../../report/phrases.ts';
 import { type Mark, markLines, type Style } from '../../report/style.ts';
 import { PROVIDERS } from '../../sandbox/choose.ts';
 import { type ProjectPaths, projectPaths } from '../../store/paths.ts';
+import { bytesIn } from '../../store/prune.ts';
 import { listSessions } from '../../store/session-file.ts';
 import { statePaths } from '../../store/state.ts';
 import { openState } from '../../store/state-check.ts';
@@ -102,7 +103,12 @@ function folderFinding({ folder, root }: ProjectPaths): Finding {
 function stateFinding({ cwd, env }: World): Finding {
   const unfit = openState(cwd, env);
   if (unfit) return problemFinding('state', unfit);
-  return { topic: 'state', level: 'ok', what: `${statePaths(env).folder} keeps what was proven` };
+  const { folder } = statePaths(env);
+  return {
+    topic: 'state',
+    level: 'ok',
+    what: `${folder} keeps what was proven (${megabytes(bytesIn(folder))})`,
+  };
 }
 
 function strangerFindings({ cwd, env }: World): readonly Finding[] {

@@ -7,6 +7,7 @@ import { counted, megabytes } from '../../report/numbers.ts';
 import { phrase } from '../../report/phrases.ts';
 import { type ProjectPaths, projectAt } from '../../store/paths.ts';
 import { emptyTrash, type PrunableRun, prunableRuns, removeRaw, removeRun } from '../../store/prune.ts';
+import { type Collected, collectGit } from '../../workspace/collect.ts';
 import { removeLanes } from '../../workspace/remove-lanes.ts';
 import { removeWorktree } from '../../workspace/remove-worktree.ts';
 import { answer, type Call, type CliCommand, Problems } from '../command.ts';
@@ -32,6 +33,7 @@ Examples:
 Prints what is removed and its size. A running run is never removed; one that
 can be resumed only with --force; a worktree only when all of it is merged; the
 place of a unit whose work no remote took only with --force.
+What Ralph keeps of a work tree goes when no run in it is left.
 `,
   async run(call) {
     if (call.options.places === true) return prunePlaces(call);
@@ -54,7 +56,8 @@ place of a unit whose work no remote took only with --force.
     const worktrees = call.options.worktrees === true && !raw ? orphans(chosen, stays) : [];
     const lanes = call.options.worktrees === true && !raw ? chosen.filter(run => run.isParallel) : [];
     const kept = isDry ? [] : await removeTrees(call, project, worktrees, lanes);
-    print(call, { chosen, bytes, raw, isDry, spared, worktrees, kept });
+    const git = raw ? NOTHING : collectGit(call.env, isDry);
+    print(call, { chosen, bytes, raw, isDry, spared, worktrees, kept, git });
     return 0;
   },
 };
@@ -142,6 +145,8 @@ async function removeTrees(
   return kept;
 }
 
+const NOTHING: Collected = { tops: [], bytes: 0 };
+
 interface Pruned {
   readonly chosen: readonly PrunableRun[];
   readonly bytes: number;
@@ -150,20 +155,28 @@ interface Pruned {
   readonly spared: readonly { readonly run: PrunableRun; readonly why: string }[];
   readonly worktrees: readonly string[];
   readonly kept: readonly string[];
+  /** What was kept of work trees that no run is on record of. */
+  readonly git: Collected;
 }
 
-function print({ output }: Call, { chosen, bytes, raw, isDry, spared, worktrees, kept }: Pruned): void {
+function print({ output }: Call, { chosen, bytes, raw, isDry, spared, worktrees, kept, git }: Pruned): void {
   const ids = chosen.map(run => run.id);
   const left = spared.map(({ run, why }) => ({ id: run.id, why }));
-  const value = { removed: isDry ? [] : ids, chosen: ids, raw, bytes, spared: left, worktrees, kept };
+  const value = { removed: isDry ? [] : ids, chosen: ids, raw, bytes, spared: left, worktrees, kept, git };
+  const verb = isDry ? 'Would remove' : 'Removed';
   const what = raw ? `the raw output of ${counted(chosen.length, 'run')}` : counted(chosen.length, 'run');
   const lines = [
     ...chosen.map(run => `  ${run.id}  ${megabytes(raw ? run.rawBytes : run.bytes)}`),
     ...spared.map(({ run, why }) => `  ${run.id}  kept: ${why}`),
     ...kept.map(text => `  ${text}`),
-    chosen.length === 0
-      ? 'Nothing to remove.'
-      : `${isDry ? 'Would remove' : 'Removed'} ${what}, ${megabytes(bytes)}.`,
+    ...(chosen.length === 0 && git.tops.length > 0
+      ? []
+      : [chosen.length === 0 ? 'Nothing to remove.' : `${verb} ${what}, ${megabytes(bytes)}.`]),
+    ...(git.tops.length === 0
+      ? []
+      : [
+          `${verb} what Ralph kept of ${counted(git.tops.length, 'work tree')} without runs, ${megabytes(git.bytes)}.`,
+        ]),
   ];
   answer(output, value, () => lines.join('\n'));
 }
