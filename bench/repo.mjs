@@ -1,59 +1,171 @@
-// P7: what an iteration costs in a big repository.
+// P7: what Ralph costs in repositories of 1,000, 10,000 and 100,000 files, as CPU (children included) against git in the same run; and what it keeps of one.
+// RALPH_BENCH_REPO=/path measures a clone of that one instead.
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { lstatSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { bin, interleaved, measure, ms, node, script } from './measure.mjs';
+import { bin, env, measure, median, ms, node, script } from './measure.mjs';
+
+const USER = ['-c', 'user.name=b', '-c', 'user.email=b@example.invalid', '-c', 'core.fsync=none'];
 
 export function repo(folder, quick) {
-  const files = quick ? 10_000 : 100_000;
-  const git = (...args) =>
-    execFileSync(
-      'git',
-      ['-c', 'user.name=b', '-c', 'user.email=b@example.invalid', '-c', 'core.fsync=none', ...args],
-      { cwd: folder, stdio: 'ignore' },
-    );
-  git('init', '--quiet');
+  const given = process.env.RALPH_BENCH_REPO;
+  if (given) return measured(folder, given, work => cloned(work, given));
+  const sizes = quick ? [1_000, 10_000] : [1_000, 10_000, 100_000];
+  return sizes.flatMap(files =>
+    measured(join(folder, `${files}`), `${files} files`, work => made(work, files)),
+  );
+}
+
+function git(work, ...args) {
+  return execFileSync('git', [...USER, ...args], {
+    cwd: work,
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+}
+
+function made(work, files) {
+  git(work, 'init', '--quiet');
   for (let at = 0; at < files; at++) {
-    if (at % 100 === 0) mkdirSync(join(folder, `d${at / 100}`));
-    writeFileSync(join(folder, `d${Math.floor(at / 100)}`, `f${at}.txt`), `${at}\n`);
+    if (at % 100 === 0) mkdirSync(join(work, `d${at / 100}`));
+    writeFileSync(join(work, `d${Math.floor(at / 100)}`, `f${at}.txt`), `${at}\n`.repeat(50));
   }
-  git('add', '--all');
-  git('commit', '--quiet', '--message', 'start');
+}
+
+function cloned(work, from) {
+  git(work, 'clone', '--quiet', '--no-local', '--depth=1', `file://${from}`, '.');
+}
+
+/** All figures of one repository. */
+function measured(folder, what, make) {
+  const [work, state] = [join(folder, 'work'), join(folder, 'state')];
+  for (const each of [work, state]) mkdirSync(each, { recursive: true });
+  make(work);
+  writeFileSync(join(work, 'tasks.md'), '- [ ] one\n- [ ] two\n- [ ] three\n');
+  writeFileSync(join(work, '.gitignore'), '.ralph/\n');
+  git(work, 'add', '--all');
+  git(work, 'commit', '--quiet', '--message', 'bench');
+  git(work, 'config', 'user.name', 'b');
+  git(work, 'config', 'user.email', 'b@example.invalid');
   const agent = script(
     join(folder, 'agent'),
-    '#!/bin/sh\ncat >/dev/null\ndate +%N >> d1/f100.txt\necho working\n',
+    '#!/bin/sh\ncat >/dev/null\ndate +%N >> "made-$RALPH_LANE_INDEX"\n[ -n "$BENCH_CLAIM" ] && echo "<promise>COMPLETE</promise>"\necho working\n',
   );
-  const loopOf = n => () =>
-    measure(
-      [
-        node,
-        bin,
-        'loop',
-        'Change a file.',
-        '--check',
-        'true',
-        '--agent',
-        agent,
-        '--max-iterations',
-        String(n),
-        '--quiet',
-      ],
-      { cwd: folder },
-    );
-  const result = interleaved(3, {
-    status: () => measure(['git', 'status', '--porcelain'], { cwd: folder }),
-    one: loopOf(1),
-    six: loopOf(6),
+  const world = { folder, work, state, agent };
+  const cold = measure(['sh', '-c', 'rm -f .git/index; git read-tree HEAD; git status --porcelain'], {
+    cwd: work,
   });
-  const each = (result.six.wall - result.one.wall) / 5;
-  return [
-    {
-      id: 'P7',
-      what: `an iteration in ${files} files`,
-      floor: `one git status ${ms(result.status.wall)}`,
-      ours: ms(each),
-      value: each / result.status.wall,
-      limit: 1.2,
-    },
+  const first = ralph(world, ['Change a file.', '--max-iterations', '1']);
+  const each = perIteration(world);
+  const committing = withCommits(work, () => perIteration(world));
+  const status = floorOf(() => measure(['git', 'status', '--porcelain'], { cwd: work }));
+  const added = floorOf(() => addWorktree(world));
+  const tree = ralph(world, ['Change a file.', '--max-iterations', '1', '--worktree=bench']).cpu - one(world);
+  const before = sizeOf(state);
+  const stories = ralph(world, ['--tasks', 'tasks.md', '--parallel', '3'], { BENCH_CLAIM: '1' });
+  const kept = (sizeOf(state) - before) / 3;
+  return rowsOf(what, {
+    cold,
+    first,
+    each,
+    committing,
+    status,
+    added,
+    tree,
+    stories,
+    kept,
+    whole: sizeOf(join(work, '.git')),
+  });
+}
+
+function rowsOf(what, { cold, first, each, committing, status, added, tree, stories, kept, whole }) {
+  const row = (name, floor, ours, value, limit, unit) => ({
+    ...{ id: 'P7', what: `${name}, ${what}`, floor, ours, value, limit },
+    ...(unit && { unit }),
+  });
+  const against = (name, ours, [words, floor], limit) =>
+    row(`${name}, CPU`, `${words} ${ms(floor)}`, ms(ours), ours / floor, limit);
+  const [look, add] = [
+    ['one git status', status],
+    ['one git worktree add', added],
   ];
+  return [
+    against('a further iteration', each, look, 2.5),
+    against('a further iteration with a commit', committing, look, 6),
+    against('--worktree', tree, add, 1.2),
+    against('a trivial story of three at a time', stories.cpu / 3, add, 4),
+    against('the first run ever', first.cpu, ['a git status with a cold index', cold.cpu], 3),
+    row('memory of the first run', 'nothing', `${first.memory.toFixed(0)} MB`, first.memory, 150, 'MB'),
+    row(
+      'kept of a lane',
+      `.git ${(whole / 1e6).toFixed(1)} MB`,
+      `${(kept / 1e3).toFixed(0)} kB`,
+      (100 * kept) / whole,
+      1,
+      '%',
+    ),
+  ];
+}
+
+/** CPU seconds, and the most memory of one process in MB. */
+function ralph({ folder, work, state, agent }, args, more = {}) {
+  const report = join(folder, 'time');
+  const argv = [
+    '/usr/bin/time',
+    '-f',
+    '%M',
+    '-o',
+    report,
+    node,
+    bin,
+    'loop',
+    ...args,
+    '--check',
+    'true',
+    '--agent',
+    agent,
+  ];
+  const { cpu } = measure([...argv, '--quiet'], {
+    cwd: work,
+    env: { ...env, ...more, XDG_STATE_HOME: state },
+  });
+  return { cpu, memory: Number(readFileSync(report, 'utf8').trim().split('\n').at(-1)) / 1024 };
+}
+
+function perIteration(world) {
+  const run = n => ralph(world, ['Change a file.', '--max-iterations', String(n), '--stuck-after', '0']).cpu;
+  return median([0, 1, 2].map(() => (run(6) - run(1)) / 5));
+}
+
+function one(world) {
+  return median([0, 1, 2].map(() => ralph(world, ['Change a file.', '--max-iterations', '1']).cpu));
+}
+
+function floorOf(run) {
+  return median([0, 1, 2, 3, 4].map(() => run().cpu));
+}
+
+function addWorktree({ folder, work }) {
+  const place = join(folder, 'added');
+  const result = measure(['git', 'worktree', 'add', '--quiet', '--detach', place], { cwd: work });
+  git(work, 'worktree', 'remove', '--force', place);
+  return result;
+}
+
+function withCommits(work, run) {
+  const file = join(work, '.ralph/settings.json');
+  writeFileSync(file, JSON.stringify({ scm: { command: 'git', tasks: ['commit'] } }));
+  const result = run();
+  rmSync(file);
+  return result;
+}
+
+function sizeOf(folder) {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter(entry => entry.isFile())
+    .reduce(
+      (sum, entry) =>
+        sum + (lstatSync(join(entry.parentPath, entry.name), { throwIfNoEntry: false })?.size ?? 0),
+      0,
+    );
 }

@@ -9,6 +9,7 @@ import { TROUBLES } from '../src/domain/turn/trouble.ts';
 import { VERSION } from '../src/platform/version.ts';
 import { bundleSchema } from '../src/proof/bundle/format.ts';
 import { readTemplate } from '../src/store/templates.ts';
+import { repositoriesPage } from './repositories/page.ts';
 import { expectGenerated, expectTable } from './rig/generated.ts';
 import { ralph } from './rig/ralph.ts';
 import { folder } from './rig/repo.ts';
@@ -91,4 +92,8 @@ test('the library reference is what the doc comments say, and every export has o
 }, () => {
   expect(apiEntries().filter(({ doc }) => doc === '')).toEqual([]);
   expectGenerated('docs/reference/library.md', apiReference());
+});
+
+test('the page of repositories is what the tests try', () => {
+  expectGenerated('docs/repositories.md', repositoriesPage());
 });

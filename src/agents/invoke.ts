@@ -20,6 +20,7 @@ import {
   readSlice,
   writePrivate,
 } from '../platform/files.ts';
+import { withAttachedGit } from '../platform/git.ts';
 import { noteGarbage } from '../platform/memory.ts';
 import { type OwnedProcess, type ProcessEnd, startConfined } from '../platform/process.ts';
 import { redactFile } from '../platform/redact-file.ts';
@@ -92,7 +93,7 @@ export async function takeTurn(request: TurnRequest, invocation: AgentInvocation
   child = await startConfined<Why>(request.confinement, {
     argv: invocation.argv,
     cwd,
-    env: { ...invocation.env, ...env },
+    env: withAttachedGit({ ...invocation.env, ...env }),
     input: voice.input,
     stdout: chunk => {
       raw?.write(chunk);

@@ -41,9 +41,19 @@ export function createCarrier(
       const name = `${work.tree} ${state} ${head.commit} ${kept.join(' ')}`;
       if (last?.name === name) return last.commit;
       const parents = head.commit === undefined ? [] : [head.commit];
-      const files = await own.commit({ tree: work.tree, parents, message: 'Work in progress' });
+      const files = await own.commit({
+        tree: work.tree,
+        parents,
+        message: 'Work in progress',
+        isInternal: true,
+      });
       if (isProblem(files)) return files;
-      const commit = await own.commit({ tree: state, parents: [files, ...kept], message: 'State of a run' });
+      const commit = await own.commit({
+        tree: state,
+        parents: [files, ...kept],
+        message: 'State of a run',
+        isInternal: true,
+      });
       const problem = isProblem(commit) ? commit : await push(commit);
       if (problem || isProblem(commit)) return problem ?? commit;
       last = { name, commit };

@@ -3,9 +3,11 @@ import { isProblem, type Problem } from '../domain/text/problem.ts';
 import { ACTIVE_FILE } from '../store/prd-paths.ts';
 import type { RunContext } from '../turns/context.ts';
 import { runCommand } from '../turns/run-command.ts';
+import { unfitFilter } from '../workspace/filters.ts';
+import { openOwnGit } from '../workspace/own-git.ts';
 import { createProtection } from '../workspace/protect.ts';
 import { EVERYTHING } from '../workspace/protected-files.ts';
-import { isUnderGit } from '../workspace/repository.ts';
+import { isUnderGit, type Place } from '../workspace/repository.ts';
 import { type Included, includeFiles } from '../workspace/worktree-include.ts';
 import type { Workplace } from './job.ts';
 import type { RunRequest } from './open-run.ts';
@@ -69,10 +71,18 @@ async function includedIn(
   }
   if (!isClean) return undefined;
   const { prepared } = past();
+  const unfit = prepared ? undefined : await unfitAt({ cwd, env });
+  if (unfit) return unfit;
   return includeFiles({
     cwd,
     env,
     keepIn: paths.state.kept,
     recall: prepared && (prepared.included ?? null),
   });
+}
+
+async function unfitAt(place: Place): Promise<Problem | undefined> {
+  const own = await openOwnGit(place);
+  if (isProblem(own)) return undefined;
+  return unfitFilter(own, (await own.head()).commit, 'a clean checkout would not have it: leave out --proof');
 }

@@ -8,7 +8,7 @@ import type { Checkout } from '../proof/prove.ts';
 import { openJournal } from '../store/journal.ts';
 import { checksOf, createBaseline } from '../turns/check-round.ts';
 import { cleanCheckout } from '../turns/prover.ts';
-import { besideTree, lendBeside } from '../workspace/beside-tree.ts';
+import { lendIgnored } from '../workspace/beside-tree.ts';
 import { includeFiles } from '../workspace/worktree-include.ts';
 import type { EndedRun, Leavings } from './leavings.ts';
 import { proveOutside } from './prove-outside.ts';
@@ -59,10 +59,7 @@ async function checkoutOf(
     if (isProblem(included)) return included;
     return { own, tree, ...cleanCheckout({ settings, protection: undefined }, included) };
   }
-  const lender = worktree?.own ?? own;
-  const beside = await besideTree(lender, tree, '');
-  if (isProblem(beside)) return beside;
-  return { own, tree, fill: folder => lendBeside(lender, beside.submodules, folder) };
+  return { own, tree, fill: folder => lendIgnored(worktree?.own ?? own, folder) };
 }
 
 /** Of a parallel run those that what has landed was checked with: stories that have not landed have checks of their own. */

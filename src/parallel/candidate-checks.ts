@@ -1,6 +1,6 @@
 /** The checks of a candidate, each in a clean checkout of the commit that would land. */
 
-import { type CheckResult, isGreen, redChecks } from '../domain/checks/check.ts';
+import { type CheckResult, isGreen, redChecks, whyUnmade } from '../domain/checks/check.ts';
 import { type Measured, mutationFeedback, mutationWords } from '../domain/checks/mutation.ts';
 import type { Board, Candidate, Queued } from '../domain/lanes/board.ts';
 import type { Checked, QueueAction } from '../domain/lanes/queue.ts';
@@ -35,6 +35,8 @@ export async function checkCandidate(world: QueueWorld, { entry, candidate }: Ch
   const done = new Set([...board().landed.map(({ story }) => story), ...before(board(), entry), entry.story]);
   try {
     const first = await checkAt(world, candidate, done, entry.story);
+    const unmade = whyUnmade(first ?? []);
+    if (unmade !== undefined) return ended('halt', `Nothing more lands: ${unmade}.`);
     const again = isPassed(world, first, done) ? first : await checkAt(world, candidate, done, entry.story);
     const passed = isPassed(world, again, done);
     // What was ended with the run, or because its time was up, says nothing.

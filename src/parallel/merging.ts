@@ -23,6 +23,7 @@ async function bareWork(
     parents: [head],
     message: "Ralph's own files as they were",
     date: 0,
+    isInternal: true,
   });
 }
 

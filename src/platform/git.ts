@@ -148,6 +148,12 @@ export function withConfig(env: Env, config: Readonly<Record<string, string>>): 
   return { ...env, ...Object.fromEntries(numbered), GIT_CONFIG_COUNT: String(before + entries.length) };
 }
 
+/** For programs that use git: what it tidies up is done before it ends. In the background it would be ended with them, in the middle. */
+export function withAttachedGit(env: Env): Env {
+  const given = env.GIT_CONFIG_PARAMETERS ? [env.GIT_CONFIG_PARAMETERS] : [];
+  return { ...env, GIT_CONFIG_PARAMETERS: [...given, "'gc.autodetach=false'"].join(' ') };
+}
+
 interface Traffic {
   readonly input?: Buffer;
   readonly read: (chunk: Buffer) => 'more' | 'enough';

@@ -3,7 +3,7 @@
  * Whoever runs checks says where, and asks here: in the work tree as it is, in a copy of it, or in a clean checkout of a tree.
  */
 import { delimiter, dirname, join, sep } from 'node:path';
-import type { Check, CheckResult } from '../domain/checks/check.ts';
+import { type Check, type CheckResult, CLEAN_CHECKOUT } from '../domain/checks/check.ts';
 import { formatProblem, isProblem } from '../domain/text/problem.ts';
 import type { Env } from '../platform/git.ts';
 import { isBelow } from '../store/state.ts';
@@ -36,6 +36,8 @@ export interface Copy extends Omit<WatchedCopy, 'inputs'> {
 export interface Checkout {
   readonly own: OwnGit;
   readonly tree: string;
+  /** The tree that names the submodules; absent: the same one. */
+  readonly links?: string;
   /** Nothing else is in it: what passes there is proven clean. */
   readonly clean?: true;
   /** What of the work tree is not in it, each with the reason. */
@@ -63,7 +65,7 @@ async function inCheckout(proving: Proving, where: Checkout): Promise<readonly C
   const { folder, aside, strangers } = place;
   const room = isApart ? dirname(folder) : undefined;
   try {
-    const problem = await own.checkout(tree, folder);
+    const problem = await own.checkoutAll(tree, folder, where.links);
     if (problem) return [notMade(formatProblem(problem))];
     await where.fill?.(folder, aside);
     const there = protection?.at(folder, aside);
@@ -101,7 +103,7 @@ function hiddenFrom(place: string, folders: readonly string[]): readonly string[
 export function notMade(why: string): CheckResult {
   return {
     index: -1,
-    command: 'clean checkout',
+    command: CLEAN_CHECKOUT,
     failAction: 'APPEND',
     passed: false,
     voided: `no clean checkout could be made: ${why}`,

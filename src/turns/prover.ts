@@ -9,7 +9,7 @@ import { linkOver } from '../platform/files.ts';
 import { createIntegrityWatch } from '../proof/integrity.ts';
 import { type Checkout, notMade, type Proving, prove } from '../proof/prove.ts';
 import { beganAt } from '../store/run-file.ts';
-import { besideTree, lendBeside, unkept } from '../workspace/beside-tree.ts';
+import { besideTree, lendIgnored, unkept } from '../workspace/beside-tree.ts';
 import { type InputWatch, watchCheckInputs } from '../workspace/check-inputs.ts';
 import { planCommit } from '../workspace/commit-plan.ts';
 import { watchHidden } from '../workspace/hidden-files.ts';
@@ -210,7 +210,9 @@ async function hiddenNow(
   const { start } = past().prepared ?? {};
   // What is red proves nothing anyway.
   if (!own || !start || !isGreen(results)) return [];
-  return (await look(own, start.tree)).map(path => `${shownPath(path)} (a new rule hides it from git)`);
+  return (await look(own, start.tree, start.hidden)).map(
+    path => `${shownPath(path)} (a new rule hides it from git)`,
+  );
 }
 
 /** What was checked in place and is handed over as something else. A clean proof is of what is handed over. */
@@ -260,19 +262,19 @@ interface Handed extends Checkout {
  * was asked for. `checked`: what the checks saw in the work tree.
  */
 async function handedOver(parts: RunContext, own: OwnGit, checked: string): Promise<Handed> {
-  const { tree, without, submodules } = (await committedTree(parts, own, checked)) ?? {
-    ...{ tree: checked, without: [], submodules: [] },
-  };
+  const { tree, without } = (await committedTree(parts, own, checked)) ?? { tree: checked, without: [] };
   const { included, protection } = parts;
-  const lend = { protection, fill: (folder: string) => lendBeside(own, submodules, folder) };
-  return { own, tree, without, ...(included ? cleanCheckout(parts, included) : lend) };
+  const lend = { protection, fill: (folder: string) => lendIgnored(own, folder) };
+  // No snapshot names submodules: they are those of the commit that the work is on.
+  const links = included && tree === checked ? await own.treeOf((await own.head()).commit) : tree;
+  const named = isProblem(links) ? {} : { links };
+  return { own, tree, without, ...(included ? { ...cleanCheckout(parts, included), ...named } : lend) };
 }
 
 interface Committed {
   readonly tree: string;
   /** What of the work tree is not in it, each with the reason. */
   readonly without: readonly string[];
-  readonly submodules: readonly string[];
 }
 
 /** undefined: there is no commit, or its task will fail and say why. */
@@ -290,8 +292,8 @@ async function committedTree(
   if (made !== undefined) return committed(own, made, checked);
   const plan = await planCommit(own, { start: prepared?.start, checked, commitDirty });
   if (isProblem(plan)) return undefined;
-  const { tree, left, yours, submodules } = plan;
-  return { tree, without: [...left, ...yours], submodules };
+  const { tree, left, yours } = plan;
+  return { tree, without: [...left, ...yours] };
 }
 
 async function committed(own: OwnGit, commit: string, checked: string): Promise<Committed | undefined> {
@@ -303,5 +305,5 @@ async function committed(own: OwnGit, commit: string, checked: string): Promise<
   const without = others.map(
     ({ path }) => `${shownPath(path)} (the commit has it as it was, or as a hook or filter made it)`,
   );
-  return { tree, without: [...without, ...beside.left], submodules: beside.submodules };
+  return { tree, without: [...without, ...beside.left] };
 }

@@ -24,8 +24,8 @@ import { isRalphs, shownPath } from './repository.ts';
 export interface Beside {
   /** What a checkout of the tree lacks, and why. */
   readonly left: readonly string[];
-  /** Submodules that stand on the commit which the tree names, each from the top. */
-  readonly submodules: readonly string[];
+  /** Submodules that do not stand on the commit which the tree names. */
+  readonly moved: readonly string[];
 }
 
 /** `tree`: what is committed; `checked`: the files as they were looked at. */
@@ -36,19 +36,16 @@ export async function besideTree(own: OwnGit, tree: string, checked: string): Pr
     ({ path }) => `${shownPath(path)} (it is too large, cannot be read, or git refuses its name)`,
   );
   const nested = seen.nested.map(path => path.replace(/\/$/, '')).filter(path => !isRalphs(path));
-  if (nested.length === 0) return { left: skipped, submodules: [] };
+  if (nested.length === 0) return { left: skipped, moved: [] };
   const links = await linksIn(own.objects, tree, nested);
-  const submodules: string[] = [];
-  const left: string[] = [];
+  const [moved, others] = [[], []] as [string[], string[]];
   for (const path of nested) {
     const link = links.get(path);
-    if (link !== undefined && link === (await headIn(own, path))) submodules.push(path);
-    else
-      left.push(
-        `${shownPath(path)} (${link === undefined ? 'a repository inside' : 'a submodule that has moved'})`,
-      );
+    if (link === undefined) others.push(`${shownPath(path)} (a repository inside)`);
+    else if (link !== (await headIn(own, path))) moved.push(path);
   }
-  return { left: [...skipped, ...left], submodules };
+  const left = [...others, ...moved.map(path => `${shownPath(path)} (a submodule that has moved)`)];
+  return { left: [...skipped, ...left], moved: moved.map(shownPath) };
 }
 
 /** Where a run began: its tree, and the moment in milliseconds. */
@@ -169,12 +166,12 @@ async function headIn({ top, repository }: OwnGit, path: string): Promise<string
   return (await repository.git.at(folder).with(there).run(['rev-parse', 'HEAD'])).stdout.trim();
 }
 
-/** Makes a checkout as ready as the work tree is: with what git ignores there, and these submodules. They are links, so they cost nothing. */
-export async function lendBeside(own: OwnGit, submodules: readonly string[], folder: string): Promise<void> {
+/** Makes a checkout as ready as the work tree is, with what git ignores there. They are links, so they cost nothing. */
+export async function lendIgnored(own: OwnGit, folder: string): Promise<void> {
   const flags = ['--others', '--ignored', '--exclude-standard', '--directory', '-z'];
   const { records } = await own.git.at(own.top).list(['ls-files', ...flags]);
   const ignored = records.filter(path => !isRalphs(path)).map(path => path.replace(/\/$/, ''));
-  for (const path of [...ignored, ...submodules])
+  for (const path of ignored)
     tryTo(() => {
       mkdirSync(dirname(join(folder, path)), { recursive: true });
       symlinkSync(join(own.top, path), join(folder, path));

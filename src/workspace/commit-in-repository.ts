@@ -3,8 +3,12 @@
  * and signing run as they would for the user. Afterwards the commit is read back and hashed anew: the inside is not asked what its tree is.
  */
 import {
+  chmodSync,
   constants,
   copyFileSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
   mkdtempSync,
   readdirSync,
   realpathSync,
@@ -114,11 +118,14 @@ export async function handOver(
   return code === 0 ? undefined : { where: ref, what: complaint(output, code) };
 }
 
-/** Copies the objects of a tree or commit that `known` does not have. */
+/** Copies the objects of a tree or commit that `known` does not have: a few one by one, as git itself leaves them, many as a pack. */
 export async function deliver(own: OwnGit, wanted: string, known: string): Promise<Problem | undefined> {
   const objects = own.repository.objects;
   const folder = mkdtempSync(join(own.objects.cwd, 'other.pack-'));
   try {
+    const few = await fewObjects(own, wanted, known);
+    if (few && realpathSync(objects) === objects && few.every(name => copyLoose(own, objects, name)))
+      return undefined;
     const flags = ['pack-objects', '--revs', '--quiet', '--delta-base-offset', join(folder, 'pack')];
     const { code, errors } = await own.objects.stream(flags, () => 'more', `${wanted}\n^${known}\n`);
     if (code !== 0)
@@ -135,6 +142,45 @@ export async function deliver(own: OwnGit, wanted: string, known: string): Promi
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
+}
+
+/** A pack for each commit would make every later git slower, until somebody puts them together. */
+const FEW = 100;
+
+/** Each before what leads to it; undefined: there are more, or git cannot say. */
+async function fewObjects(
+  { objects }: OwnGit,
+  wanted: string,
+  known: string,
+): Promise<readonly string[] | undefined> {
+  let text = '';
+  const read = (chunk: Buffer) => {
+    text += chunk.toString('latin1');
+    return text.split('\n').length > FEW ? ('enough' as const) : ('more' as const);
+  };
+  const { code } = await objects.stream(
+    ['rev-list', '--objects', '--no-object-names', wanted, `^${known}`],
+    read,
+  );
+  const names = text.split('\n').filter(Boolean);
+  return code === 0 && names.length < FEW ? names.reverse() : undefined;
+}
+
+/** False: it is in a pack here, or a link is in the way there. */
+function copyLoose(own: OwnGit, objects: string, name: string): boolean {
+  const [folder, file] = [name.slice(0, 2), name.slice(2)];
+  const from = join(own.objects.cwd, 'objects', folder, file);
+  if (!existsSync(from)) return false;
+  const to = join(objects, folder);
+  mkdirSync(to, { recursive: true });
+  if (!lstatSync(to).isDirectory()) return false;
+  const temporary = join(to, `tmp_obj_ralph_${process.pid}`);
+  rmSync(temporary, { force: true });
+  copyFileSync(from, temporary, constants.COPYFILE_EXCL);
+  chmodSync(temporary, 0o444 & ~process.umask());
+  syncToDisk(temporary);
+  renameSync(temporary, join(to, file));
+  return true;
 }
 
 /** Whole or not at all: half a pack that a kill left under this name would break every later commit. git prunes what begins with `tmp_`. */

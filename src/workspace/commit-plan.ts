@@ -5,6 +5,7 @@
 import type { RunStart } from '../domain/run/event.ts';
 import { isProblem, type Problem } from '../domain/text/problem.ts';
 import { besideTree } from './beside-tree.ts';
+import { filteredBy } from './filters.ts';
 import type { Head, OwnGit } from './own-git.ts';
 import { type ChangedPath, SUBMODULE } from './own-objects.ts';
 import { isRalphs, shownPath } from './repository.ts';
@@ -20,8 +21,6 @@ export interface CommitPlan {
   readonly left: readonly string[];
   /** What the user had changed before the run, and nobody since. */
   readonly yours: readonly string[];
-  /** Submodules as the commit has them. */
-  readonly submodules: readonly string[];
   /** Paths in it that a filter of the user's changes on the way into a commit, such as one that encrypts. */
   readonly filtered: readonly string[];
 }
@@ -61,8 +60,9 @@ async function planOn(own: OwnGit, head: Head, options: CommitOptions): Promise<
   if (isProblem(users)) return users;
   const left: string[] = [];
   const yours: string[] = [];
+  const absent = own.absent();
   const taken = changed.filter(change => {
-    const why = whyLeft(change, users, commitDirty);
+    const why = !change.after && absent.has(change.path) ? '' : whyLeft(change, users, commitDirty);
     if (why) (why === YOURS ? yours : left).push(`${shownPath(change.path)} (${why})`);
     return why === undefined;
   });
@@ -71,7 +71,6 @@ async function planOn(own: OwnGit, head: Head, options: CommitOptions): Promise<
   left.push(...beside.left);
   const tree = taken.length === changed.length ? checked : await own.treeWith(headTree, taken);
   if (isProblem(tree)) return tree;
-  const { submodules } = beside;
   return {
     head,
     headTree,
@@ -79,7 +78,6 @@ async function planOn(own: OwnGit, head: Head, options: CommitOptions): Promise<
     changes: taken,
     left,
     yours,
-    submodules,
     filtered: await filteredPaths(own, taken),
   };
 }
@@ -138,17 +136,11 @@ export function looksSecret(path: string): boolean {
   return SECRET.test(path) && !SAMPLE.test(path);
 }
 
-/** By the attributes in the tree, as git reads them. LFS is one, although Ralph runs it to look: what it keeps of a file has to be in the user's repository. */
+/** LFS is one, although Ralph runs it to look: what it keeps of a file has to be in the user's repository. */
 export async function filteredPaths(
   own: OwnGit,
   changes: readonly ChangedPath[],
 ): Promise<readonly string[]> {
-  const { filters } = own.repository;
   const paths = changes.flatMap(({ path, after }) => (after ? [path] : []));
-  if (filters.length === 0 || paths.length === 0) return [];
-  const { records } = await own.git.at(own.top).list(['check-attr', '-z', '--stdin', 'filter'], paths);
-  return records.filter((_, at) => {
-    const filter = records[at + 2] ?? '';
-    return at % 3 === 0 && filters.includes(filter);
-  });
+  return (await filteredBy(own, own.repository.filters, paths)).map(({ path }) => path);
 }

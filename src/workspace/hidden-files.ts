@@ -10,20 +10,24 @@ import type { Git } from '../platform/git.ts';
 import type { OwnGit } from './own-git.ts';
 import { isRalphs } from './repository.ts';
 
-/** What it gives answers them, from the top; a folder ends with a slash. What git cannot say is none. */
+/** Gives them, from the top; a folder ends with a slash. `before`: those that were hidden when the run began. What git cannot say is none. */
 export function watchHidden() {
   /** Ignored from the start: not asked for again. */
   const known = new Set<string>();
-  return async (own: OwnGit, start: string): Promise<readonly string[]> => {
+  return async (own: OwnGit, start: string, before: readonly string[] = []): Promise<readonly string[]> => {
     const flags = ['-z', '-o', '-i', '--exclude-standard', '--directory'];
     const { records } = await own.git.at(own.top).list(['ls-files', ...flags]);
-    const fresh = records.filter(path => !known.has(path) && !isRalphs(path) && !GENERATED.test(path));
+    const wasHidden = (path: string) =>
+      before.some(each => each === path || (each.endsWith('/') && path.startsWith(each)));
+    const fresh = records.filter(
+      path => !known.has(path) && !isRalphs(path) && !GENERATED.test(path) && !wasHidden(path),
+    );
     if (fresh.length === 0) return [];
-    const before = new Set(
+    const ignored = new Set(
       (await ignoredBy(own.objects, folder => writeRules(own, start, folder), fresh)) ?? fresh,
     );
-    for (const path of fresh) if (before.has(path)) known.add(path);
-    const hidden = fresh.filter(path => !before.has(path));
+    for (const path of fresh) if (ignored.has(path)) known.add(path);
+    const hidden = fresh.filter(path => !ignored.has(path));
     return hidden.filter(path => !hidden.some(other => other.endsWith('/') && isBelow(path, other)));
   };
 }

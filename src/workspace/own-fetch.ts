@@ -15,11 +15,17 @@ import {
   treeWith,
   writeObject,
 } from './own-objects.ts';
+import { bringPartial } from './own-partial.ts';
 import { type GitFolders, resolved } from './refs.ts';
 import { isRalphs } from './repository.ts';
 
 /** The repository as it was when the run began. */
-export interface Source extends GitFolders, Pick<Pinned, 'objects' | 'remotes' | 'filters' | 'settings'> {}
+export interface Source
+  extends GitFolders,
+    Pick<
+      Pinned,
+      'top' | 'objects' | 'remotes' | 'filters' | 'smudging' | 'settings' | 'signing' | 'sparse'
+    > {}
 
 export interface Brought {
   readonly tree: string;
@@ -39,8 +45,22 @@ export async function bringCommit(
   await fetchCommit(own, source, commit, await depthOf(own, source, commit));
   const arrived = await treeIn(own.git, commit);
   if (arrived !== undefined) return { tree: arrived, isHere: true };
+  const partial = await bringPartial(own, source, commit);
+  if (partial) return partial;
   const named = await nameTree(own, source, commit);
   return typeof named === 'string' ? { tree: named, isHere: false } : named;
+}
+
+/** The tree of a commit of another repository, such as a submodule's; undefined: that does not have it. */
+export async function bringTree(
+  own: OwnFolder,
+  source: GitFolders,
+  commit: string,
+): Promise<string | undefined> {
+  const known = await treeIn(own.git, commit);
+  if (known !== undefined) return known;
+  await fetchCommit(own, source, commit, ['--depth=1']);
+  return treeIn(own.git, commit);
 }
 
 /** No object is here yet: there is nothing to ask for. */
@@ -114,7 +134,7 @@ export function treeIn(git: Git, commit: string): Promise<string | undefined> {
 /** Undefined when it has arrived; else why not. */
 export async function fetchCommit(
   own: Pick<OwnFolder, 'git'>,
-  { git, commonDir }: Source,
+  { git, commonDir }: Pick<Source, 'git' | 'commonDir'>,
   commit: string,
   depth: readonly string[],
 ): Promise<string | undefined> {
@@ -157,12 +177,18 @@ export interface Without {
 }
 
 /** Ralph's own folder and submodules are in no snapshot: a tree without what a commit has of them, and what that is. */
-export async function asSnapshot(own: OwnFolder, tree: string): Promise<Without | Problem> {
+export async function asSnapshot(
+  own: OwnFolder,
+  tree: string,
+  absent: ReadonlySet<string> = new Set(),
+): Promise<Without | Problem> {
   const listed = await listTree(own.git, tree);
   if ('what' in listed) return listed;
   const ours = listed.flatMap(({ bytes }) => (isRalphs(bytes) ? [bytes] : []));
   const submodules = listed.flatMap(({ bytes, after }) => (after.mode === SUBMODULE ? [bytes] : []));
-  const left = new Set([...ours, ...submodules]);
+  const isAbsent = (bytes: string) => absent.has(Buffer.from(bytes, 'latin1').toString('utf8'));
+  const missing = absent.size === 0 ? [] : listed.flatMap(({ bytes }) => (isAbsent(bytes) ? [bytes] : []));
+  const left = new Set([...ours, ...submodules, ...missing]);
   const without = [...left].map(bytes => ({ bytes, after: undefined }));
   const others = await writeTree(own, tree, without);
   if (typeof others !== 'string') return others;

@@ -6,6 +6,7 @@
 import { existsSync, realpathSync, rmSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join, relative, sep } from 'node:path';
+import { defined } from '../domain/text/fields.ts';
 import type { Problem } from '../domain/text/problem.ts';
 import { errorWords } from '../platform/error-words.ts';
 import { ensureFolder, namesIn, readIfThere, tryTo, writeWhole } from '../platform/files.ts';
@@ -38,6 +39,14 @@ export interface Pinned {
   readonly remotes: readonly (readonly [string, string])[];
   /** The filters of the user's, by name: they change what is committed of a file, and Ralph does not run them, but for LFS. */
   readonly filters: readonly string[];
+  /** Those of them that also change what is checked out; absent: kept by an older Ralph. */
+  readonly smudging?: readonly string[];
+  /** Where LFS keeps its files. */
+  readonly lfs?: string;
+  /** What commits are signed with, as lines of a git configuration; absent: they are not. */
+  readonly signing?: readonly (readonly [string, string])[];
+  /** The rules of a sparse checkout. */
+  readonly sparse?: string;
   /** The settings of the repository that matter for what is in a file, as lines of a git configuration. */
   readonly settings: readonly (readonly [string, string])[];
   readonly format: string;
@@ -87,6 +96,12 @@ export function readPinned({ path, place }: Omit<OwnFolder, 'git'>): Pinned | un
 
 const PINNED = 'ralph.json';
 
+/** The work tree that it is for; undefined: it is no such directory, or it is being made. */
+export function topIn(place: string): string | undefined {
+  const top = tryTo(() => JSON.parse(readIfThere(join(place, PINNED)) ?? 'null'))?.top;
+  return typeof top === 'string' ? top : undefined;
+}
+
 /** Makes the folder, or takes over the settings as they are now. What is damaged is made anew. */
 export async function prepareFolder(
   own: OwnFolder,
@@ -131,7 +146,7 @@ async function fillFolder(own: OwnFolder, repository: Configured, env: Env): Pro
     for (const name of LEFT_BY_OTHERS) rmSync(join(own.path, name), { recursive: true, force: true });
     ensureFolder(join(own.path, 'info'));
     writeWhole(join(own.path, 'config'), configOf(own, pinned, env));
-    writeWhole(join(own.path, 'info/attributes'), '* !diff !merge\n');
+    writeWhole(join(own.path, 'info/attributes'), '* !diff\n');
     writeWhole(join(own.path, 'info/exclude'), excludesOf(own, repository));
     writeWhole(join(own.path, 'excludes'), await usersExcludes(repository, env));
     writeWhole(join(own.place, PINNED), JSON.stringify(pinned));
@@ -167,6 +182,7 @@ const MEANINGFUL = new Set([
 
 const REMOTE = /^(remote\..*\.(url|pushurl)|remote\.pushdefault|branch\..*\.(remote|merge|pushremote))$/;
 const FILTER = /^filter\.(.*)\.(?:clean|process)$/s;
+const SMUDGE = /^filter\.(.*)\.(?:smudge|process)$/s;
 
 interface Setting {
   readonly scope: string;
@@ -190,9 +206,17 @@ export async function readSettings({ git }: Repository): Promise<readonly Settin
 
 function pinnedOf({ top, gitDir, commonDir, format, settings }: Configured): Pinned {
   const valued = settings.map(({ key, value }) => [key, value] as const);
+  const isSparse = valued.findLast(([key]) => key === 'core.sparsecheckout')?.[1] === 'true';
+  const smudging = valued.filter(([, value]) => value !== '' && value !== 'cat');
   return {
     version: VERSION,
-    isSparse: valued.findLast(([key]) => key === 'core.sparsecheckout')?.[1] === 'true',
+    isSparse,
+    ...defined({
+      sparse: isSparse ? readIfThere(join(gitDir, 'info/sparse-checkout')) : undefined,
+      signing: signingOf(settings),
+    }),
+    lfs: usersAlone(settings).findLast(([key]) => key === 'lfs.storage')?.[1] ?? join(commonDir, 'lfs'),
+    smudging: [...new Set(smudging.flatMap(([key]) => SMUDGE.exec(key)?.[1] ?? []))],
     top,
     gitDir,
     commonDir,
@@ -204,7 +228,27 @@ function pinnedOf({ top, gitDir, commonDir, format, settings }: Configured): Pin
   };
 }
 
-function configOf({ path }: OwnFolder, { settings, format, top }: Pinned, env: Env): string {
+/** What the repository cannot say: an agent may have written its settings. */
+function usersAlone(settings: readonly Setting[]): readonly (readonly [string, string])[] {
+  return settings
+    .filter(({ scope }) => scope !== 'local' && scope !== 'worktree')
+    .map(({ key, value }) => [key, value] as const);
+}
+
+/** Names a program that would be run: only the user and the machine may. */
+const SIGNER = /^gpg\.((openpgp|x509|ssh)\.)?(program|defaultkeycommand)$/;
+const SIGNED_WITH = /^(user\.signingkey|gpg\.format)$/;
+
+function signingOf(settings: readonly Setting[]): Pinned['signing'] {
+  const isAsked = settings.findLast(({ key }) => key === 'commit.gpgsign')?.value ?? '';
+  if (!/^(true|yes|on|1)$/i.test(isAsked)) return undefined;
+  const named = settings.filter(({ key }) => SIGNED_WITH.test(key));
+  const programs = usersAlone(settings).filter(([key]) => SIGNER.test(key));
+  return [...new Map([...named.map(({ key, value }) => [key, value] as const), ...programs])];
+}
+
+function configOf({ path }: OwnFolder, { settings, format, top, lfs }: Pinned, env: Env): string {
+  const filter = lfsConfig(env, top);
   return toConfig([
     ...settings,
     ['core.repositoryformatversion', format === 'sha256' ? '1' : '0'],
@@ -224,9 +268,13 @@ function configOf({ path }: OwnFolder, { settings, format, top }: Pinned, env: E
     ['gc.auto', '0'],
     ['maintenance.auto', 'false'],
     ['checkout.workers', '0'],
-    ...lfsConfig(env, top),
+    ...filter,
+    // What is there is used where it is. Nothing is fetched, whatever the work tree says: what is not there stays a pointer.
+    ...(filter.length > 0 && lfs ? Object.entries({ ...NO_LFS_NETWORK, 'lfs.storage': lfs }) : []),
   ]);
 }
+
+const NO_LFS_NETWORK = { 'lfs.url': '', 'lfs.skipdownloaderrors': 'true' };
 
 /** The one filter that is run: without it every file in LFS would look changed. */
 export function lfsConfig(env: Env, top: string): readonly (readonly [string, string])[] {
@@ -281,6 +329,19 @@ function removeStale({ place }: OwnFolder): void {
   for (const name of namesIn(place)) {
     const pid = /^(?:index|other)\.(\d+)\b/.exec(name)?.[1];
     if (pid !== undefined && !isAlive({ pid: Number(pid), started: '' }))
-      rmSync(join(place, name), { force: true });
+      rmSync(join(place, name), { recursive: true, force: true });
   }
+}
+
+/** So many packs make every look slower. */
+const MOST_PACKS = 40;
+/** In one of 256 folders, so of about 5,000. */
+const MOST_LOOSE = 20;
+
+/** Puts what is in many packs and files into one. Nothing is left out: what no name leads to may be the files of a run. */
+export async function tidy(own: Pick<OwnFolder, 'path' | 'git'>): Promise<void> {
+  const packs = namesIn(join(own.path, 'objects/pack')).filter(name => name.endsWith('.pack'));
+  const loose = namesIn(join(own.path, 'objects/17'));
+  if (packs.length <= MOST_PACKS && loose.length <= MOST_LOOSE) return;
+  await withLock(`${own.path}.lock`, () => own.git.run(['repack', '-a', '-d', '-k', '-q']));
 }

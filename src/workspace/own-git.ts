@@ -6,7 +6,7 @@ import { existsSync, realpathSync } from 'node:fs';
 import { dirname, join, relative, sep } from 'node:path';
 import type { Problem } from '../domain/text/problem.ts';
 import { asSnapshot, bringWhole, listTree, type Source, writeTree } from './own-fetch.ts';
-import { folderOf, readPinned } from './own-folder.ts';
+import { folderOf, readPinned, topIn } from './own-folder.ts';
 import { checkout, createOwnIndex, moveFiles, type Snapshot } from './own-index.ts';
 import {
   type ChangedPath,
@@ -32,11 +32,12 @@ import {
   findRepository,
   isRalphs,
   isUnderGit,
-  NO_REPOSITORY,
   nearestGit,
+  noRepository,
   type Place,
   type Repository,
 } from './repository.ts';
+import { fillSubmodules } from './submodules.ts';
 
 export type OwnGit = Opened['own'];
 
@@ -56,7 +57,7 @@ export async function openOwnGit(place: Place, found?: Repository): Promise<OwnG
   const before = opened.get(key);
   if (before) {
     const known = await before;
-    if (!('what' in known) && existsSync(join(known.objects.cwd, 'objects'))) return known;
+    if (!('what' in known) && known.isThere()) return known;
   }
   if (opened.get(key) === before) opened.set(key, open(place, found));
   return opened.get(key) ?? open(place, found);
@@ -86,7 +87,8 @@ function placeOf(cwd: string): { readonly top: string; readonly prefix: string }
 async function notFound(place: Place): Promise<Problem> {
   const { cwd } = place;
   // Only a bare repository is found without a `.git`; to ask would cost a process for every look.
-  if (existsSync(cwd) && !existsSync(join(cwd, 'HEAD')) && !isUnderGit(cwd)) return NO_REPOSITORY(cwd);
+  if (existsSync(cwd) && !existsSync(join(cwd, 'HEAD')) && !isUnderGit(cwd))
+    return noRepository(cwd, place.env);
   const repository = await findRepository(place);
   return 'what' in repository ? repository : elsewhere(cwd, repository.top);
 }
@@ -103,6 +105,8 @@ function createOwnGit(place: Place, parts: StartParts) {
     prepare,
     own: {
       ...start,
+      /** Nobody has removed what is kept of this work tree. */
+      isThere: () => topIn(own.place) !== undefined && existsSync(join(own.path, 'objects')),
       /** The top of the work tree, symbolic links resolved. */
       top,
       /** `cwd` below `top`: empty, or ends with a slash. */
@@ -136,10 +140,15 @@ function createOwnGit(place: Place, parts: StartParts) {
       asSnapshot: (tree: string) => asSnapshot(own, tree),
       /** Writes the files of a tree into a folder without any. */
       checkout: (tree: string, folder: string) => checkout(own, tree, folder),
+      /** The same as the user would have it: sparse where the repository is, with the submodules that `links` names. */
+      checkoutAll: async (tree: string, folder: string, links = tree): Promise<Problem | undefined> =>
+        (await checkout(own, tree, folder, { sparse: source().sparse })) ??
+        fillSubmodules({ own, tree: links, folder, env: place.env }),
       /** Makes a commit of the repository known with what it is built on, back to where the run began, or with all its history. */
       bring: (commit: string, isWhole?: boolean) => bringWhole(own, source(), commit, isWhole),
       /** Makes the files of the work tree those of another tree; refused where they are not those of `from`. */
-      moveFiles: (from: string, to: string) => moveFiles(own, top, from, to),
+      moveFiles: (from: string, to: string) =>
+        moveFiles(own, top, { from, to, absent: readBase(own)?.absent }),
       /** A commit in Ralph's own directory; nobody else sees it. */
       async commit(made: NewCommit): Promise<string | Problem> {
         const commit = await makeCommit(own.git, made, pinned(), place.env);

@@ -11,7 +11,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import type { Problem } from '../domain/text/problem.ts';
-import { tryTo, writeWhole } from '../platform/files.ts';
+import { ensureFolder, tryTo, writeWhole } from '../platform/files.ts';
 import { complaint, type Git, type Listed } from '../platform/git.ts';
 import { asSnapshot } from './own-fetch.ts';
 import type { OwnFolder } from './own-folder.ts';
@@ -207,31 +207,47 @@ export async function checkout(
   { index: keep, sparse }: Filled = {},
 ): Promise<Problem | undefined> {
   const index = join(own.path, `other.${process.pid}.checkout-${++count}`);
-  const rules = join(own.path, 'info/sparse-checkout');
+  const rules = `${index}-rules`;
   const there = own.git.at(folder).with({ GIT_WORK_TREE: folder, GIT_INDEX_FILE: index });
   try {
-    if (sparse !== undefined) writeWhole(rules, sparse);
-    const flags = sparse === undefined ? [] : ['-c', 'core.sparseCheckout=true'];
-    const { code, output } = await there.run([...flags, 'read-tree', '-u', '--reset', tree]);
+    const { code, output } = await (sparse === undefined
+      ? there.run(['read-tree', '-u', '--reset', tree])
+      : withRules(there, own, rules, sparse).run([...SPARSE, 'read-tree', '-u', '--reset', tree]));
     if (code !== 0) return { where: folder, what: `it cannot be filled: ${complaint(output, code)}` };
     if (keep !== undefined) copyFileSync(index, keep);
     return undefined;
   } finally {
-    for (const name of [index, rules]) rmSync(name, { force: true });
+    for (const name of [index, rules]) rmSync(name, { recursive: true, force: true });
   }
 }
 
-/** Through an index of its own, so that nothing that is there beside the two trees is touched. */
+const SPARSE = ['-c', 'core.sparseCheckout=true'];
+
+/** Rules are kept in the directory of one worktree: so that two checkouts at once have their own, each has such a directory. */
+function withRules(git: Git, own: OwnFolder, folder: string, sparse: string): Git {
+  ensureFolder(join(folder, 'info'));
+  writeWhole(join(folder, 'HEAD'), 'ref: refs/heads/none\n');
+  writeWhole(join(folder, 'info/sparse-checkout'), sparse);
+  return git.with({ GIT_DIR: folder, GIT_COMMON_DIR: own.path });
+}
+
+/**
+ * Through an index of its own, so that nothing that is there beside the two trees is touched. `absent`: files of a sparse checkout that are
+ * not there, and stay so.
+ */
 export async function moveFiles(
   own: OwnFolder,
   top: string,
-  from: string,
-  to: string,
+  {
+    from,
+    to,
+    absent = [],
+  }: { readonly from: string; readonly to: string; readonly absent?: readonly string[] | undefined },
 ): Promise<Problem | undefined> {
   const index = join(own.path, `other.${process.pid}.move-${++count}`);
   const git = own.git.at(top).with({ GIT_WORK_TREE: top, GIT_INDEX_FILE: index });
   try {
-    const target = await asSnapshot(own, to);
+    const target = await asSnapshot(own, to, new Set(absent));
     if ('what' in target) return target;
     await git.run(['read-tree', from]);
     await git.run(['update-index', '-q', '--refresh']);

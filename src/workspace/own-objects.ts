@@ -155,6 +155,8 @@ export interface NewCommit {
   readonly tree: string;
   readonly parents: readonly string[];
   readonly message: string;
+  /** It is Ralph's alone, and never on a branch: it is not signed. */
+  readonly isInternal?: true;
   /** Milliseconds since 1970, so that it has the same name whenever it is made; absent: now. */
   readonly date?: number;
 }
@@ -162,8 +164,8 @@ export interface NewCommit {
 /** By Ralph where nobody else is named. */
 export async function makeCommit(
   git: Git,
-  { tree, parents, message, date }: NewCommit,
-  users: Pick<Pinned, 'settings'> = { settings: [] },
+  { tree, parents, message, date, isInternal }: NewCommit,
+  users: Pick<Pinned, 'settings' | 'signing'> = { settings: [] },
   env: Env = {},
 ): Promise<string | Problem> {
   const settings = new Map(users.settings);
@@ -178,6 +180,12 @@ export async function makeCommit(
     ]),
   );
   const named = parents.flatMap(parent => ['-p', parent]);
-  const { code, stdout, output } = await git.with(who).run(['commit-tree', tree, ...named, '-m', message]);
+  const signing = isInternal ? undefined : users.signing;
+  const { code, stdout, output } = await git
+    .with(who)
+    .run([
+      ...(signing ?? []).flatMap(([key, value]) => ['-c', `${key}=${value}`]),
+      ...['commit-tree', ...(signing ? ['-S'] : []), tree, ...named, '-m', message],
+    ]);
   return code === 0 ? stdout.trim() : { where: tree, what: complaint(output, code) };
 }

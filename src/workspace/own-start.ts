@@ -1,14 +1,22 @@
 /** Where a run begins in a repository: what is believed of it from then on, and the private index that begins with its commit. */
-import { realpathSync } from 'node:fs';
-import { join } from 'node:path';
+import { lstatSync, realpathSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import type { Problem } from '../domain/text/problem.ts';
 import { readIfThere, tryTo, writeWhole } from '../platform/files.ts';
 import { type Env, git as gitAt } from '../platform/git.ts';
-import { asSnapshot, type Brought, bringCommit, type Source } from './own-fetch.ts';
-import { type Configured, type OwnFolder, type Pinned, prepareFolder, readSettings } from './own-folder.ts';
+import { asSnapshot, type Brought, bringCommit, listTree, type Source } from './own-fetch.ts';
+import {
+  type Configured,
+  type OwnFolder,
+  type Pinned,
+  prepareFolder,
+  readSettings,
+  tidy,
+} from './own-folder.ts';
 import { checkout, type Filled, type OwnIndex, type Snapshot } from './own-index.ts';
 import { type Head, headOf } from './refs.ts';
 import { findRepository, type Place, type Repository, TRUE_OBJECTS } from './repository.ts';
+import { fillSubmodules } from './submodules.ts';
 
 export interface Start extends Head {
   readonly tree: string;
@@ -108,6 +116,7 @@ export function createStart(place: Place, { own, top, pinned: known }: StartPart
       const found = await prepare();
       if ('what' in found) return found;
       asked = undefined;
+      await tidy(own);
       return start(await head());
     },
     /** A name for the content of the whole work tree as it is now: the same content has the same name. */
@@ -118,7 +127,12 @@ export function createStart(place: Place, { own, top, pinned: known }: StartPart
     /** Writes the files of the commit of a work tree that is still empty; `index`: where the repository wants its own. */
     async fill(commit: string | undefined, options: Required<Filled>): Promise<Problem | undefined> {
       const found = await baseOf(own, bring, commit);
-      return 'what' in found ? found : fillFrom(found.base, { own, top, index }, options);
+      if ('what' in found) return found;
+      const { base } = found;
+      const problem = await fillFrom(base, { own, top, index }, options);
+      if (problem || base.tree === base.files) return problem;
+      const gitDir = dirname(options.index);
+      return fillSubmodules({ own, tree: base.tree, folder: top, env: place.env, gitDir });
     },
   };
 }
@@ -186,10 +200,22 @@ async function setIndex(
   const { base, paths } = found;
   const problem = await index.reset(base.files, paths);
   if (problem) return problem;
-  const absent = pinned?.isSparse ? await index.missing() : [];
+  const absent = pinned?.isSparse ? await absentOf({ own, index, pinned }, base) : [];
   if ('what' in absent) return absent;
   if (!isSame || absent.length + before.absent.length > 0) writeBase(own, { ...base, absent });
   return base;
+}
+
+/** Where the objects are not here, the index began empty: then the names say what should be there. */
+async function absentOf(
+  { own, index, pinned }: Pick<Beginning, 'own' | 'index'> & { readonly pinned: Pinned },
+  base: Base,
+): Promise<readonly string[] | Problem> {
+  if (base.isHere) return index.missing();
+  const listed = await listTree(own.git, base.tree);
+  if ('what' in listed) return listed;
+  const paths = listed.map(({ bytes }) => Buffer.from(bytes, 'latin1').toString('utf8'));
+  return paths.filter(path => !tryTo(() => lstatSync(join(pinned.top, path), { throwIfNoEntry: false })));
 }
 
 /** `paths`: of its files; undefined: they were looked at in an earlier run. */

@@ -7,6 +7,7 @@ import type { Captured } from '../platform/capture.ts';
 import { tryTo } from '../platform/files.ts';
 import { complaint, type Env, type Git, git } from '../platform/git.ts';
 import { findProgram } from '../platform/programs.ts';
+import { joinWords } from '../platform/shell.ts';
 import { isSessionFile } from '../store/session-file.ts';
 import { type GitFolders, type Head, headOf } from './refs.ts';
 
@@ -38,7 +39,7 @@ export async function findRepository({ cwd, env }: Place): Promise<Repository | 
   if (typeof program !== 'string') return program;
   const answer = await here.run(['rev-parse', ...WHERE]);
   let lines = answer.stdout.split('\n').slice(0, -1);
-  if (lines.length < WHERE.length) return whyNot(here, answer);
+  if (lines.length < WHERE.length) return whyNot(here, env, answer);
   // A path may hold a line break: then ask for one at a time.
   if (lines.length > WHERE.length) lines = await Promise.all(WHERE.map(flag => alone(here, flag)));
   const [top = '', common = '', gitDir = '', prefix = '', format = ''] = lines;
@@ -50,7 +51,7 @@ async function alone(here: Git, flag: string): Promise<string> {
   return (await here.run(['rev-parse', flag])).stdout.replace(/\n$/, '');
 }
 
-async function whyNot(here: Git, { code, output }: Captured): Promise<Problem> {
+async function whyNot(here: Git, env: Env, { code, output }: Captured): Promise<Problem> {
   const where = here.cwd;
   if (!existsSync(where)) return { where, what: 'there is no such folder' };
   const bare = (await here.run(['rev-parse', '--is-bare-repository'])).stdout.trim();
@@ -58,15 +59,18 @@ async function whyNot(here: Git, { code, output }: Captured): Promise<Problem> {
     return { where, what: 'this is a bare repository: there are no files to work on', fix: 'clone it' };
   }
   if (bare === 'false') return { where, what: 'this is inside of the .git folder, not of a work tree' };
-  if (/not a git repository/.test(output)) return NO_REPOSITORY(where);
+  if (/not a git repository/.test(output)) return noRepository(where, env);
   return { where, what: `git refuses: ${complaint(output, code)}` };
 }
 
-export const NO_REPOSITORY = (where: string): Problem => ({
-  where,
-  what: 'this is not in a git repository',
-  fix: '`git init` creates one',
-});
+/** A repository is found by its folder alone: in the environment it could be another one for every command. */
+export function noRepository(where: string, { GIT_DIR: dir }: Env): Problem {
+  if (!dir) return { where, what: 'this is not in a git repository', fix: '`git init` creates one' };
+  const path = resolve(where, dir);
+  const link = `printf 'gitdir: %s\\n' ${joinWords([path])} > .git`;
+  const fix = `\`${joinWords(['git', '--git-dir', path, 'config', 'core.bare', 'false'])} && ${link}\` at the top of its files makes it found by every program`;
+  return { where, what: `git finds its repository by GIT_DIR (${dir}), and Ralph by the folder alone`, fix };
+}
 
 /** A file above this many bytes is reported, not shown. */
 export const LARGE = 1024 * 1024;

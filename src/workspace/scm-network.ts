@@ -116,7 +116,8 @@ function inside(own: OwnGit, round: NetworkRound, words: readonly string[]): Pro
 }
 
 /** A push that waits for a password would wait for ever. */
-export const QUIET_GIT = { GIT_TERMINAL_PROMPT: '0', GIT_EDITOR: 'true' };
+/** Its words are read: in English, whatever the language of the user is. */
+export const QUIET_GIT = { GIT_TERMINAL_PROMPT: '0', GIT_EDITOR: 'true', LANGUAGE: 'en' };
 export const TASK_TIMEOUT = 600_000;
 
 /** A task of source control, behind the wall. */

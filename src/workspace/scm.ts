@@ -234,9 +234,14 @@ function commitMessage(reply: string | undefined): string | undefined {
   return message?.replaceAll('\0', '').trim() || undefined;
 }
 
+/** With the name before it a line has 100 characters at most: what looks at messages refuses longer ones. */
+const MOST_TITLE = 88;
+
 /** Which run made it, and what for, as `git interpret-trailers` reads it. */
 export function withTrailers(message: string, { runId, title }: Pick<ScmRound, 'runId' | 'title'>): string {
-  const task = title === undefined ? '' : `\nRalph-Task: ${title.replace(/\s+/g, ' ')}`;
+  const words = title?.replace(/\s+/g, ' ').trim();
+  const short = words && words.length > MOST_TITLE ? `${words.slice(0, MOST_TITLE - 1).trimEnd()}…` : words;
+  const task = short === undefined ? '' : `\nRalph-Task: ${short}`;
   return `${message}\n\nRalph-Run: ${runId}${task}`;
 }
 

@@ -83,7 +83,11 @@ export async function alignIndex(own: OwnGit, made: MadeCommit, owner: IndexOwne
 function notInLine(commit: string, why: string): string {
   const paths = `git diff-tree --root -r -z --no-commit-id --name-only ${commit}`;
   const fix = `${paths} | git restore --staged --pathspec-from-file=- --pathspec-file-nul`;
-  return `The commit is made, but git's index still has the committed files as they were: ${why}. \`${fix}\` brings it in line.`;
+  // Every command on the index fails as long as it is there.
+  const lock = /'([^']*index\.lock)'/.exec(why)?.[1];
+  const first =
+    lock === undefined ? '' : `If no other git is running here, remove it: \`${joinWords(['rm', lock])}\`. `;
+  return `The commit is made, but git's index still has the committed files as they were: ${why}. ${first}\`${fix}\` brings it in line.`;
 }
 
 /** Versions of the user's that are in the index alone, and would be in no index any more. */

@@ -109,9 +109,9 @@ export async function branchExists({ repository, branch }: Site): Promise<boolea
 /** What is different in the worktree from what one may expect. */
 export async function notesOn({ root, env, path, repository }: Site): Promise<readonly string[]> {
   const notes: string[] = [];
-  if (existsSync(join(path, '.gitmodules'))) {
+  if (existsSync(join(path, '.gitmodules')) && (await hasEmptySubmodule(repository, path))) {
     const fetch = command('-C', path, 'submodule', 'update', '--init', '--recursive');
-    notes.push(`The submodules are not checked out in the worktree: ${fetch} does it.`);
+    notes.push(`Not every submodule is checked out in the worktree: ${fetch} does it.`);
   }
   if (await isSparse(repository)) {
     const there = await findRepository({ cwd: path, env });
@@ -123,6 +123,14 @@ export async function notesOn({ root, env, path, repository }: Site): Promise<re
     );
   }
   return notes;
+}
+
+/** One that the repository has no copy of cannot be filled without a network. */
+async function hasEmptySubmodule({ git }: Repository, path: string): Promise<boolean> {
+  const asked = ['config', '-z', '-f', join(path, '.gitmodules'), '--get-regexp', '^submodule\\..*\\.path$'];
+  const { records } = await git.list(asked);
+  const paths = records.map(record => record.slice(record.indexOf('\n') + 1));
+  return paths.some(name => existsSync(join(path, name)) && !existsSync(join(path, name, '.git')));
 }
 
 /** Without a file of rules it is none, whatever the settings say. */

@@ -13,6 +13,7 @@ import { ensureFolder, namesIn, readIfThere, writeAtomic } from '../platform/fil
 import { complaint, type Env } from '../platform/git.ts';
 import { projectPaths } from '../store/paths.ts';
 import { uncommittedPaths } from './changes.ts';
+import { unfitFilter } from './filters.ts';
 import { ownerOf, releaseOwner, takeOver, withLock } from './lock.ts';
 import { openOwnGit } from './own-git.ts';
 import { findRepository, type Repository } from './repository.ts';
@@ -100,7 +101,7 @@ async function open(site: Site, from: string): Promise<{ readonly created: boole
     writeAtomic(join(project.worktrees, '.gitignore'), '*\n', 0o644);
     await setIncompleteAside(site);
     const created = isFree(site);
-    const problem = created ? await add(site, from) : await whyNotOurs(site);
+    const problem = created ? ((await unfit(site)) ?? (await add(site, from))) : await whyNotOurs(site);
     if (problem) return problem;
     takeOver(project.worktreeOwner(name));
     if (created) writeAtomic(project.worktreeUnready(name), '');
@@ -120,6 +121,12 @@ async function setIncompleteAside(site: Site): Promise<void> {
   if (!isGone) renameSync(path, `${path}.incomplete-${Date.now()}`);
   await repository.git.run(['worktree', 'unlock', path]);
   await repository.git.run(['worktree', 'prune', '--expire', 'now']);
+}
+
+async function unfit({ root, env, repository }: Site): Promise<Problem | undefined> {
+  const own = await openOwnGit({ cwd: root, env });
+  if ('what' in own) return own;
+  return unfitFilter(own, repository.head.commit, 'a worktree would not have it: leave out --worktree');
 }
 
 async function add(site: Site, from: string): Promise<Problem | undefined> {

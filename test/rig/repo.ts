@@ -17,6 +17,11 @@ export interface Repo {
 export function folder(name = 'ralph test '): Repo {
   const dir = mkdtempSync(join(tmpdir(), name));
   onTestFinished(() => rmSync(dir, { recursive: true, force: true, maxRetries: 3 }));
+  return repoAt(dir);
+}
+
+/** One that is there already. */
+export function repoAt(dir: string): Repo {
   const path = (file: string) => join(dir, file);
   const write = (file: string, content: string) => {
     mkdirSync(dirname(path(file)), { recursive: true });

@@ -49,16 +49,6 @@ describe('bad input is refused with a sentence, and nothing is made', () => {
     expect(rig.project.read('README.md')).toBe('mine\n');
   });
 
-  it('with submodules', async () => {
-    const project = repo({ ...bare, '.gitmodules': '[submodule "x"]\n\tpath = x\n\turl = ./x\n' });
-    const { code, stderr, stdout } = await ralph(
-      ['prd', 'run', '--agent', 'claude', '--parallel', '2', ...CHECK],
-      rigFor(project).options,
-    );
-    expect(code).toBe(2);
-    expect(flat(stdout + stderr)).toContain('parallel work cannot merge submodules');
-  });
-
   it('without any check, unless that is asked for', async () => {
     const rig = laneRig([plain('US-001')]);
     const refused = await ralph(['prd', 'run', '--agent', 'claude', '--parallel', '2'], rig.options);

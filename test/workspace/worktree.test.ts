@@ -158,11 +158,14 @@ describe('a worktree', () => {
     expect(readdirSync(work.dir)).not.toContain('ran');
   });
 
-  test('says that submodules are not checked out', async () => {
+  test('has the submodules that the project has, and says where one is not checked out', async () => {
     const inner = repo();
     const work = repo();
     work.git('-c', 'protocol.file.allow=always', 'submodule', '--quiet', 'add', inner.dir, 'sub');
     work.git('commit', '-qm', 'sub');
+    expect((await opened(work, 'b')).notes).toEqual([]);
+    work.git('submodule', 'deinit', '--force', 'sub');
+    rmSync(work.path('.git/modules'), { recursive: true });
     const { notes } = await opened(work, 'a');
     expect(notes).toEqual([expect.stringContaining("worktrees/a' submodule update --init --recursive")]);
   });

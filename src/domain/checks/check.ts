@@ -79,6 +79,15 @@ export interface CheckResult extends Pick<Check, 'command' | 'failAction' | 'hin
   readonly logHash?: string;
 }
 
+/** What stands in the place of a check where there is no place for one. */
+export const CLEAN_CHECKOUT = 'clean checkout';
+
+/** Why no clean checkout could be made, where that is so: nothing that an agent does changes it. */
+export function whyUnmade(checks: readonly CheckResult[]): string | undefined {
+  return checks.find(({ isSetup, command, index }) => isSetup && index < 0 && command === CLEAN_CHECKOUT)
+    ?.voided;
+}
+
 /** Every check that gates is green. */
 export function isGreen(checks: readonly CheckResult[]): boolean {
   return checks.every(isFine);

@@ -101,6 +101,8 @@ const runStart = record({
   staged: maybe(texts),
   /** Paths that differed from that commit, for people; absent: none. */
   dirty: maybe(texts),
+  /** Paths that a rule which is not committed hid from git, such as that of a folder which ignores itself; absent: none. */
+  hidden: maybe(texts),
 });
 
 /** What is the user's own: everything that was there before the first iteration. */

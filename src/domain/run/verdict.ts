@@ -6,7 +6,7 @@
  * Limits come last, so work finished on the last allowed iteration is finished. A claim without proof never
  * ends a run. The verdict does not depend on the order in which the evidence came in.
  */
-import { type CheckResult, isGreen, redChecks } from '../checks/check.ts';
+import { type CheckResult, isGreen, redChecks, whyUnmade } from '../checks/check.ts';
 import type { Survivor } from '../checks/mutation.ts';
 import { unfitForCommit } from '../text/feedback.ts';
 import type { CompletionRule, NearMiss } from '../turn/claim.ts';
@@ -84,6 +84,8 @@ export type Verdict =
 export function judge(run: Run, evidence: Evidence): Verdict {
   if (isProven(run, evidence) && unwatched(run, evidence).length === 0)
     return { kind: 'stop', reason: successOf(run, evidence.checks.length > 0) };
+  const unmade = whyUnmade(evidence.checks);
+  if (unmade !== undefined) return { kind: 'stop', reason: 'disk_failed', detail: `${unmade}.` };
   const capped = evidence.stories?.capped;
   if (capped !== undefined) return { kind: 'stop', reason: 'review_cap', detail: capped };
   if (evidence.blocked !== undefined) return { kind: 'stop', reason: 'blocked', detail: evidence.blocked };

@@ -8,8 +8,12 @@ import type { LaneWork } from '../../parallel/lane-work.ts';
 import type { RemoteLanes } from '../../parallel/lanes.ts';
 import type { Given } from '../../store/run-file.ts';
 import type { RunContext } from '../../turns/context.ts';
+import { besideTree } from '../../workspace/beside-tree.ts';
+import { unfitFilter } from '../../workspace/filters.ts';
 import { tooOld } from '../../workspace/integration.ts';
-import { openOwnGit } from '../../workspace/own-git.ts';
+import { type OwnGit, openOwnGit, type Start } from '../../workspace/own-git.ts';
+import { type ChangedPath, SUBMODULE } from '../../workspace/own-objects.ts';
+import { shownPath } from '../../workspace/repository.ts';
 import type { Job, LaneRuns, Where } from '../job.ts';
 
 export interface ParallelGiven {
@@ -34,10 +38,13 @@ export function parallelJob(job: ParallelGiven): Job {
   return {
     command,
     async enter(where) {
-      const problem = (await whyNot(where)) ?? (await job.check?.(where));
+      const begun = await begin(where);
+      if (isProblem(begun)) return begun;
+      const problem = await job.check?.(where);
       if (problem) return problem;
       return {
         cwd: where.project.root,
+        begun,
         given,
         title: titleOf(job.title ?? task ?? ''),
         task,
@@ -58,7 +65,7 @@ export function parallelJob(job: ParallelGiven): Job {
 }
 
 /** Work that is merged needs a repository with a commit, and nothing in it that a merge would lose. */
-async function whyNot({ project: { root }, env, resumed }: Where): Promise<Problem | undefined> {
+async function begin({ project: { root }, env, resumed }: Where): Promise<Start | Problem | undefined> {
   const own = await openOwnGit({ cwd: root, env });
   if (isProblem(own)) return { ...own, fix: own.fix ?? '`git init` and a commit make one' };
   const old = await tooOld(own);
@@ -68,25 +75,44 @@ async function whyNot({ project: { root }, env, resumed }: Where): Promise<Probl
     const fix = '`git add --all && git commit -m start` makes one';
     return { where: root, what: 'there is no commit yet that parallel work could start from', fix };
   }
-  const modules = await own.repository.git.run(['cat-file', '-e', `${commit}:.gitmodules`]);
-  if (modules.code === 0) {
-    const fix = 'work on one at a time: leave out --parallel';
-    return { where: `${root}/.gitmodules`, what: 'parallel work cannot merge submodules', fix };
-  }
-  return resumed === undefined ? uncommitted(own) : undefined;
+  if (resumed !== undefined) return undefined;
+  const begun = await own.begin();
+  if (isProblem(begun)) return begun;
+  const unfit =
+    (await unfitFilter(own, commit, 'work on one at a time: leave out --parallel', { commits: true })) ??
+    (await unsigned(own, begun)) ??
+    (await uncommitted(own));
+  return unfit ?? begun;
 }
 
-async function uncommitted(own: Exclude<Awaited<ReturnType<typeof openOwnGit>>, Problem>) {
+/** Every commit of Ralph's is signed where the user's are: what cannot be done is known before anything is spent. */
+async function unsigned(own: OwnGit, { tree }: Start): Promise<Problem | undefined> {
+  if (!own.repository.signing) return undefined;
+  const tried = await own.commit({ tree, parents: [], message: 'Can it be signed?', date: 0 });
+  if (!isProblem(tried)) return undefined;
+  const fix = 'make `git commit -S` work without a question, or switch `commit.gpgsign` off';
+  return { where: own.top, what: `commits are to be signed here, and that fails: ${tried.what}`, fix };
+}
+
+async function uncommitted(own: OwnGit): Promise<Problem | undefined> {
   const status = await own.status();
   if (isProblem(status)) return status;
-  // Files that git does not know yet are nobody's base.
-  const changed = status.entries.filter(({ before, path }) => before && !isList(path));
-  if (changed.length === 0) return undefined;
-  const shown = changed.slice(0, 5).map(({ path }) => path);
-  const more = changed.length > shown.length ? ` and ${changed.length - shown.length} more` : '';
+  const tree = await own.treeOf(status.commit);
+  const beside = isProblem(tree) ? tree : await besideTree(own, tree, status.tree);
+  if (isProblem(beside)) return beside;
+  const absent = own.absent();
+  const isMissing = ({ path, after }: ChangedPath) => !after && absent.has(path);
+  // Files that git does not know yet are nobody's base. Submodules are in no tree of the files.
+  const changed = status.entries.filter(
+    change => change.before && change.before.mode !== SUBMODULE && !isList(change.path) && !isMissing(change),
+  );
+  const paths = [...changed.map(({ path }) => shownPath(path)), ...beside.moved];
+  if (paths.length === 0) return undefined;
+  const shown = paths.slice(0, 5);
+  const more = paths.length > shown.length ? ` and ${paths.length - shown.length} more` : '';
   return {
     where: own.top,
-    what: `${shown.join(', ')}${more} ${changed.length === 1 ? 'has' : 'have'} changes that are not committed: the parallel work would start without them`,
+    what: `${shown.join(', ')}${more} ${paths.length === 1 ? 'has' : 'have'} changes that are not committed: the parallel work would start without them`,
     fix: '`git commit` or `git stash` them first',
   };
 }

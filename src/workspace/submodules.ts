@@ -1,0 +1,125 @@
+/**
+ * The files of submodules in a checkout of Ralph's own: from the repositories of theirs that the user has already, never over a network. What
+ * is read of them is hashed anew, as everything of the repository is. One that the user has not checked out stays an empty folder.
+ */
+import { existsSync, lstatSync, mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { isProblem, type Problem } from '../domain/text/problem.ts';
+import { ensureFolder, tryTo, writeWhole } from '../platform/files.ts';
+import { complaint, git as gitAt } from '../platform/git.ts';
+import { bringTree, listTree } from './own-fetch.ts';
+import { type OwnFolder, type Pinned, readPinned } from './own-folder.ts';
+import { checkout } from './own-index.ts';
+import { SUBMODULE } from './own-objects.ts';
+import { TRUE_OBJECTS } from './repository.ts';
+import { blockedAt } from './set-aside.ts';
+
+export interface SubmodulesIn {
+  readonly own: OwnFolder;
+  /** The tree that names their commits. */
+  readonly tree: string;
+  /** Where it is checked out. */
+  readonly folder: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Makes each a repository in this git directory, so that an agent can work in it; undefined: only its files are there. */
+  readonly gitDir?: string | undefined;
+}
+
+/** Returns why one of them cannot be filled. */
+export async function fillSubmodules(where: SubmodulesIn): Promise<Problem | undefined> {
+  const { own } = where;
+  const known = [readPinned(own), readPinned({ path: own.path, place: own.path })];
+  const roots = known.flatMap(pinned => (pinned ? rootsOf(pinned) : []));
+  return fillFrom(where, [...new Set(roots)]);
+}
+
+/** Where git keeps the repositories of submodules. */
+function rootsOf({ gitDir, commonDir, top }: Pinned): readonly string[] {
+  return [join(gitDir, 'modules'), join(commonDir, 'modules'), top];
+}
+
+async function fillFrom(where: SubmodulesIn, roots: readonly string[]): Promise<Problem | undefined> {
+  const { own, tree, folder, gitDir } = where;
+  const names = await namesIn(own, tree);
+  if (names.size === 0) return undefined;
+  const listed = await listTree(own.git, tree);
+  if (isProblem(listed)) return listed;
+  for (const { bytes, after } of listed.filter(each => each.after.mode === SUBMODULE)) {
+    const path = Buffer.from(bytes, 'latin1').toString('utf8');
+    const name = names.get(path);
+    const from = name === undefined ? undefined : repositoryOf(roots, name, path);
+    if (name === undefined || from === undefined || !isRoom(folder, path)) continue;
+    const inner = await bringTree(own, sourceAt(from, where), after.oid);
+    if (inner === undefined) continue;
+    const there = join(folder, path);
+    mkdirSync(there, { recursive: true });
+    const made = gitDir === undefined ? undefined : join(gitDir, 'modules', name);
+    const problem =
+      (made && (await makeRepository(where, there, made, { from, commit: after.oid }))) ||
+      (await checkout(own, inner, there, made === undefined ? {} : { index: join(made, 'index') })) ||
+      (await fillFrom({ ...where, tree: inner, folder: there, gitDir: made }, [
+        join(from, 'modules'),
+        there,
+      ]));
+    if (problem) return problem;
+  }
+  return undefined;
+}
+
+/** By their paths. A name that would lead elsewhere is none. */
+async function namesIn({ git }: OwnFolder, tree: string): Promise<ReadonlyMap<string, string>> {
+  const asked = ['config', '-z', `--blob=${tree}:.gitmodules`, '--get-regexp', '^submodule\\..*\\.path$'];
+  const { code, records } = await git.list(asked);
+  const found = code === 0 ? records : [];
+  return new Map(
+    found.flatMap(record => {
+      const [, name = '', path = ''] = /^submodule\.([\s\S]*)\.path\n([\s\S]*)$/.exec(record) ?? [];
+      return isPlain(name) && isPlain(path) ? [[path, name] as const] : [];
+    }),
+  );
+}
+
+function isPlain(name: string): boolean {
+  return name !== '' && name.split('/').every(part => part !== '' && part !== '.' && part !== '..');
+}
+
+/** A submodule of old has its repository in its own folder. */
+function repositoryOf(roots: readonly string[], name: string, path: string): string | undefined {
+  const places = roots.flatMap(root => [join(root, name), join(root, path, '.git')]);
+  return places.find(place => existsSync(join(place, 'objects')));
+}
+
+/** Nothing leads out of the folder, and nothing is there yet. */
+function isRoom(folder: string, path: string): boolean {
+  if (blockedAt(folder, path) !== undefined) return false;
+  const stat = tryTo(() => lstatSync(join(folder, path), { throwIfNoEntry: false }));
+  return (stat === undefined || stat.isDirectory()) && !existsSync(join(folder, path, '.git'));
+}
+
+function sourceAt(gitDir: string, { env }: SubmodulesIn) {
+  const git = gitAt(gitDir, env).with({ GIT_DIR: gitDir, ...TRUE_OBJECTS });
+  return { git, gitDir, commonDir: gitDir };
+}
+
+/** As `git submodule update` makes it, with the objects of the user's repository by reference; nothing of that one is run. */
+async function makeRepository(
+  { env }: SubmodulesIn,
+  folder: string,
+  gitDir: string,
+  { from, commit }: { readonly from: string; readonly commit: string },
+): Promise<Problem | undefined> {
+  ensureFolder(join(gitDir, '..'));
+  const format = commit.length === 64 ? 'sha256' : 'sha1';
+  const git = gitAt(folder, env);
+  const flags = ['--quiet', '--template=', `--object-format=${format}`, '--separate-git-dir', gitDir];
+  const made = await git.run(['init', ...flags, folder]);
+  if (made.code !== 0)
+    return {
+      where: folder,
+      what: `the submodule cannot be made: ${complaint(made.output, made.code)}`,
+    };
+  ensureFolder(join(gitDir, 'objects/info'));
+  writeWhole(join(gitDir, 'objects/info/alternates'), `${join(from, 'objects')}\n`);
+  writeWhole(join(gitDir, 'HEAD'), `${commit}\n`);
+  return undefined;
+}

@@ -1,0 +1,34 @@
+/** The page of the docs that says which repositories and machines are tried, from the tables of the tests. */
+import { KINDS, type Kind, outcomeOf, WAYS, type Way } from './kinds.ts';
+
+export function repositoriesPage(): string {
+  const rows = Object.entries(KINDS).map(
+    ([name, kind]) => `| ${name} | ${WAYS.map(way => cellOf(kind, way)).join(' | ')} | ${kind.note ?? ''} |`,
+  );
+  return `# Repositories and machines that are tried
+
+Generated from \`test/repositories\`; \`npm run generate\` writes it. Each kind is made with the real program, and worked in in four ways: \`ralph loop\` with a commit where it is, in a worktree, with a clean proof, and as a list of tasks side by side.
+Either it **works**, or it is refused with the sentence that is shown, before an agent is started. In both cases your files, your index and what \`git status\` says of them are afterwards what they were.
+
+| kind | ${WAYS.map(way => (way.startsWith('--') ? `\`${way}\`` : way)).join(' | ')} | note |
+|---|${WAYS.map(() => '---|').join('')}---|
+${rows.join('\n')}
+
+Kinds that the git of a machine cannot make are skipped there, and the test says so: reftable needs git 2.45, Git LFS and \`scalar\` need their programs.
+
+## How it is done
+- **Submodules.** Worktrees, lanes and clean checkouts get the files of each submodule on the commit that is recorded, from the copy in your own \`.git/modules\`; nothing is fetched over a network. In a worktree it is a repository of its own, with the objects of yours by reference. One that you have not checked out stays an empty folder. What lands has the link that it had: a submodule that an agent moves is named and left.
+- **Git LFS.** Files are taken from your own \`.git/lfs\`, and nothing is downloaded: a file whose content is not there stays a pointer, as in your clone.
+- **Sparse checkouts** stay sparse in worktrees, lanes and clean checkouts. What is not checked out is in every commit as it was.
+- **Filters.** Ralph runs none but LFS. Where a committed file needs one to be readable, a worktree or a clean checkout would not have it, so it is refused. Lanes are committed by Ralph itself, so there no filter is accepted.
+- **Merging.** \`merge=union\` counts in the merge queue, by the attributes of what has landed. Merge drivers run programs, and are not run.
+- **Signing.** With \`commit.gpgsign\` every commit that Ralph makes for lanes and \`ralph land\` is signed, with your key and the program of your global settings; one that the repository names is not started. That it works is tried before the first turn.
+- **A clean checkout that cannot be made** (a full disk, a temporary folder that is gone) ends the run: no agent can repair it.
+- **Monorepos.** Which checks are run for which change is for you to say: [Work in a monorepo](how-to/work-in-a-monorepo.md) shows how.
+`;
+}
+
+function cellOf(kind: Kind, way: Way): string {
+  const outcome = outcomeOf(kind, way);
+  return outcome === 'works' ? outcome : `refused: “${outcome}”`;
+}

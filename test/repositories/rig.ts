@@ -1,0 +1,32 @@
+/** Runs `ralph loop` with an agent that is a shell script. */
+import { chmodSync, existsSync, readFileSync } from 'node:fs';
+import { type RalphOptions, ralph } from '../rig/ralph.ts';
+import { folder, type Repo } from '../rig/repo.ts';
+
+export interface Looped {
+  readonly code: number | null;
+  readonly said: string;
+  readonly stdout: string;
+  /** The folder of each turn. */
+  readonly turns: readonly string[];
+}
+
+/** The agent writes a file of its own in each lane, and claims. */
+export const WRITES = 'echo made > "made-$RALPH_LANE_INDEX"';
+
+export async function loop(
+  project: Pick<Repo, 'dir'>,
+  script: string,
+  flags: readonly string[],
+  options: Partial<RalphOptions> = {},
+): Promise<Looped> {
+  const place = folder('ralph-agent-');
+  const called = place.path('called');
+  const text = `#!/bin/sh\ncat >/dev/null\necho "$PWD" >> ${called}\n${script}\necho "<promise>COMPLETE</promise>"\n`;
+  place.write('agent', text);
+  chmodSync(place.path('agent'), 0o755);
+  const args = ['loop', ...flags, '--agent', place.path('agent'), '--json'];
+  const { code, stdout, stderr } = await ralph(args, { cwd: project.dir, ...options });
+  const turns = existsSync(called) ? readFileSync(called, 'utf8').trim().split('\n') : [];
+  return { code, stdout, said: stderr.replace(/\s+/g, ' '), turns };
+}
