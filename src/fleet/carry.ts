@@ -45,14 +45,12 @@ export function createCarrier(
         tree: work.tree,
         parents,
         message: 'Work in progress',
-        isInternal: true,
       });
       if (isProblem(files)) return files;
       const commit = await own.commit({
         tree: state,
         parents: [files, ...kept],
         message: 'State of a run',
-        isInternal: true,
       });
       const problem = isProblem(commit) ? commit : await push(commit);
       if (problem || isProblem(commit)) return problem ?? commit;

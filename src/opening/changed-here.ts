@@ -102,7 +102,7 @@ export async function mergeTrees(
   { base, ours, theirs }: { readonly base: string; readonly ours: string; readonly theirs: string },
 ) {
   const made = (tree: string, parents: readonly string[], message: string) =>
-    own.commit({ tree, parents, message, date: 0, isInternal: true });
+    own.commit({ tree, parents, message, date: 0 });
   const root = await made(base, [], 'base');
   if (isProblem(root)) return root;
   const [one, other] = [await made(ours, [root], 'ours'), await made(theirs, [root], 'theirs')];

@@ -178,7 +178,7 @@ async function buildCandidate(
   if (tree === (await own.treeOf(base))) return { commit: base, how: 'nothing' };
   const { id: runId, title } = run;
   const message = withTrailers(`Merge ${from ?? runId} into ${branch}`, { runId, title });
-  const commit = await integration.commit({ tree, parents: [base, work], message });
+  const commit = await integration.commit({ tree, parents: [base, work], message, isSigned: true });
   return isProblem(commit) ? commit : { commit, how: 'merge' };
 }
 

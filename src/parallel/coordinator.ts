@@ -124,6 +124,7 @@ async function firstTip(work: LaneWork, { clock }: EngineWorld, integration: Int
     tree,
     parents: [base],
     message: 'Add the list of what is to be done',
+    isSigned: true,
     date: clock.now(),
   });
 }

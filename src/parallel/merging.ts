@@ -23,7 +23,6 @@ async function bareWork(
     parents: [head],
     message: "Ralph's own files as they were",
     date: 0,
-    isInternal: true,
   });
 }
 
@@ -70,7 +69,8 @@ export async function buildCandidate(
   const tree = await integration.withFiles(merged.tree, files);
   if (isProblem(tree)) return tree;
   const { message, date } = work;
-  const commit = await integration.commit({ tree, parents: [tip, work.head], message, date });
+  const parents = [tip, work.head];
+  const commit = await integration.commit({ tree, parents, message, date, isSigned: true });
   return isProblem(commit) ? commit : { kind: 'candidate', commit, tree };
 }
 
@@ -107,7 +107,7 @@ export async function mergeTip(
   if (isProblem(tree)) return tree;
   const { conflicts } = merged;
   const message = `Merge what has landed meanwhile${conflicts.length === 0 ? '' : ', with conflicts to solve'}`;
-  const commit = await integration.commit({ tree, parents: [head, tip], message });
+  const commit = await integration.commit({ tree, parents: [head, tip], message, isSigned: true });
   if (isProblem(commit)) return commit;
   if (conflicts.length > 0) note({ merge: commit, conflicts });
   const failed = (await integration.deliver(commit, head)) ?? (await branch.moveTo(commit, tip));

@@ -39,6 +39,7 @@ async function commitOnly(
     tree,
     parents: now.commit ? [now.commit] : [],
     message,
+    isSigned: true,
   });
   if (isProblem(commit)) return commit;
   const known = now.commit ?? headTree;

@@ -120,7 +120,7 @@ export async function statWords(own: OwnGit, from: string, to: string): Promise<
 
 /** Names a tree in Ralph's own git directory, so that it stays. Returns the commit. */
 export async function keepAside(own: OwnGit, ref: string, tree: string): Promise<string | Problem> {
-  const commit = await own.commit({ tree, parents: [], message: `Put aside: ${ref}`, isInternal: true });
+  const commit = await own.commit({ tree, parents: [], message: `Put aside: ${ref}` });
   if (isProblem(commit)) return commit;
   const { code, output } = await own.objects.run(['update-ref', ref, commit]);
   return code === 0 ? commit : { where: ref, what: output.trim() };

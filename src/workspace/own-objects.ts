@@ -155,8 +155,8 @@ export interface NewCommit {
   readonly tree: string;
   readonly parents: readonly string[];
   readonly message: string;
-  /** It is Ralph's alone, and never on a branch: it is not signed. */
-  readonly isInternal?: true;
+  /** Where the user's commits are signed, this one is, too: then it has another name each time it is made. */
+  readonly isSigned?: true;
   /** Milliseconds since 1970, so that it has the same name whenever it is made; absent: now. */
   readonly date?: number;
 }
@@ -164,7 +164,7 @@ export interface NewCommit {
 /** By Ralph where nobody else is named. */
 export async function makeCommit(
   git: Git,
-  { tree, parents, message, date, isInternal }: NewCommit,
+  { tree, parents, message, date, isSigned }: NewCommit,
   users: Pick<Pinned, 'settings' | 'signing'> = { settings: [] },
   env: Env = {},
 ): Promise<string | Problem> {
@@ -180,7 +180,7 @@ export async function makeCommit(
     ]),
   );
   const named = parents.flatMap(parent => ['-p', parent]);
-  const signing = isInternal ? undefined : users.signing;
+  const signing = isSigned && users.signing;
   const { code, stdout, output } = await git
     .with(who)
     .run([

@@ -70,7 +70,8 @@ async function commitAll(
   const before = parent === head.commit ? headTree : await own.treeOf(parent);
   if (isProblem(before)) return before;
   const isSame = parent !== undefined && tree === before;
-  const commit = isSame ? parent : await own.commit({ tree, parents: parent ? [parent] : [], message });
+  const parents = parent ? [parent] : [];
+  const commit = isSame ? parent : await own.commit({ tree, parents, message, isSigned: true });
   if (isProblem(commit)) return commit;
   const problem = await pointAt(own, ref, commit, head.commit ?? headTree);
   return problem ?? { commit, left };

@@ -22,7 +22,7 @@ Kinds that the git of a machine cannot make are skipped there, and the test says
 - **Sparse checkouts** stay sparse in worktrees, lanes and clean checkouts. What is not checked out is in every commit as it was.
 - **Filters.** Ralph runs none but LFS. Where a committed file needs one to be readable, a worktree or a clean checkout would not have it, so it is refused. Lanes are committed by Ralph itself, so there no filter is accepted.
 - **Merging.** \`merge=union\` counts in the merge queue, by the attributes of what has landed. Merge drivers run programs, and are not run.
-- **Signing.** With \`commit.gpgsign\` every commit that Ralph makes for lanes and \`ralph land\` is signed, with your key and the program of your global settings; one that the repository names is not started. That it works is tried before the first turn.
+- **Signing.** With \`commit.gpgsign\` every commit of a lane, and every merge, is signed, with your key and the program of your global settings; one that the repository names is not started. That it works is tried before the first turn.
 - **A clean checkout that cannot be made** (a full disk, a temporary folder that is gone) ends the run: no agent can repair it.
 - **Monorepos.** Which checks are run for which change is for you to say: [Work in a monorepo](how-to/work-in-a-monorepo.md) shows how.
 `;

@@ -88,7 +88,7 @@ async function begin({ project: { root }, env, resumed }: Where): Promise<Start 
 /** Every commit of Ralph's is signed where the user's are: what cannot be done is known before anything is spent. */
 async function unsigned(own: OwnGit, { tree }: Start): Promise<Problem | undefined> {
   if (!own.repository.signing) return undefined;
-  const tried = await own.commit({ tree, parents: [], message: 'Can it be signed?', date: 0 });
+  const tried = await own.commit({ tree, parents: [], message: 'Can it be signed?', isSigned: true });
   if (!isProblem(tried)) return undefined;
   const fix = 'make `git commit -S` work without a question, or switch `commit.gpgsign` off';
   return { where: own.top, what: `commits are to be signed here, and that fails: ${tried.what}`, fix };
