@@ -30,7 +30,7 @@ const ORDER = {
     ...['steering', 'report', 'dashboard', 'notifications', 'traces'],
     ...['simulate', 'mutate', 'verify', 'action', 'library', 'performance'],
   ],
-  '.': ['architecture', 'development', 'adding-an-agent', 'releasing', 'out-of-scope'],
+  '.': ['repositories', 'architecture', 'development', 'adding-an-agent', 'releasing', 'out-of-scope'],
 };
 
 /** They stand by themselves in the sidebar. */

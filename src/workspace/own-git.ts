@@ -37,7 +37,7 @@ import {
   type Place,
   type Repository,
 } from './repository.ts';
-import { fillSubmodules } from './submodules.ts';
+import { fillSubmodules, type SubmodulesIn } from './submodules.ts';
 
 export type OwnGit = Opened['own'];
 
@@ -141,9 +141,8 @@ function createOwnGit(place: Place, parts: StartParts) {
       /** Writes the files of a tree into a folder without any. */
       checkout: (tree: string, folder: string) => checkout(own, tree, folder),
       /** The same as the user would have it: sparse where the repository is, with the submodules that `links` names. */
-      checkoutAll: async (tree: string, folder: string, links = tree): Promise<Problem | undefined> =>
-        (await checkout(own, tree, folder, { sparse: source().sparse })) ??
-        fillSubmodules({ own, tree: links, folder, env: place.env }),
+      checkoutAll: (tree: string, folder: string, links = tree): Promise<Problem | undefined> =>
+        checkoutAll({ own, tree: links, folder, env: place.env }, tree, source().sparse),
       /** Makes a commit of the repository known with what it is built on, back to where the run began, or with all its history. */
       bring: (commit: string, isWhole?: boolean) => bringWhole(own, source(), commit, isWhole),
       /** Makes the files of the work tree those of another tree; refused where they are not those of `from`. */
@@ -172,6 +171,14 @@ function createComparison({ git }: StartParts['own'], prefix: string) {
     }
     return last.found;
   };
+}
+
+async function checkoutAll(
+  where: SubmodulesIn,
+  tree: string,
+  sparse: string | undefined,
+): Promise<Problem | undefined> {
+  return (await checkout(where.own, tree, where.folder, { sparse })) ?? fillSubmodules(where);
 }
 
 async function statusOf(

@@ -125,21 +125,30 @@ export function createStart(place: Place, { own, top, pinned: known }: StartPart
       return begun && 'what' in begun ? begun : index.snapshot(options?.exclude);
     },
     /** Writes the files of the commit of a work tree that is still empty; `index`: where the repository wants its own. */
-    async fill(commit: string | undefined, options: Required<Filled>): Promise<Problem | undefined> {
-      const found = await baseOf(own, bring, commit);
-      if ('what' in found) return found;
-      const { base } = found;
-      const problem = await fillFrom(base, { own, top, index }, options);
-      if (problem || base.tree === base.files) return problem;
-      const gitDir = dirname(options.index);
-      return fillSubmodules({ own, tree: base.tree, folder: top, env: place.env, gitDir });
-    },
+    fill: (commit: string | undefined, options: Required<Filled>): Promise<Problem | undefined> =>
+      fill(commit, options, { own, top, index, bring, env: place.env }),
   };
 }
 
+async function fill(
+  commit: string | undefined,
+  options: Required<Filled>,
+  { bring, env, ...parts }: FillParts & { readonly bring: Bring; readonly env: Env },
+): Promise<Problem | undefined> {
+  const { own, top } = parts;
+  const found = await baseOf(own, bring, commit);
+  if ('what' in found) return found;
+  const { base } = found;
+  const problem = await fillFrom(base, parts, options);
+  if (problem || base.tree === base.files) return problem;
+  return fillSubmodules({ own, tree: base.tree, folder: top, env, gitDir: dirname(options.index) });
+}
+
+type FillParts = Pick<StartParts, 'own' | 'top'> & { readonly index: OwnIndex };
+
 async function fillFrom(
   base: Base,
-  { own, top, index }: Pick<StartParts, 'own' | 'top'> & { readonly index: OwnIndex },
+  { own, top, index }: FillParts,
   options: Required<Filled>,
 ): Promise<Problem | undefined> {
   const problem = await checkout(own, base.tree, top, options);
