@@ -6,7 +6,7 @@ import { existsSync, realpathSync } from 'node:fs';
 import { dirname, join, relative, sep } from 'node:path';
 import type { Problem } from '../domain/text/problem.ts';
 import { asSnapshot, bringWhole, listTree, type Source, writeTree } from './own-fetch.ts';
-import { folderOf, readPinned, topIn } from './own-folder.ts';
+import { folderOf, type OwnFolder, type Pinned, readPinned, topIn } from './own-folder.ts';
 import { checkout, createOwnIndex, moveFiles, type Snapshot } from './own-index.ts';
 import {
   type ChangedPath,
@@ -149,11 +149,7 @@ function createOwnGit(place: Place, parts: StartParts) {
       moveFiles: (from: string, to: string) =>
         moveFiles(own, top, { from, to, absent: readBase(own)?.absent }),
       /** A commit in Ralph's own directory; nobody else sees it. */
-      async commit(made: NewCommit): Promise<string | Problem> {
-        const commit = await makeCommit(own.git, made, pinned(), place.env);
-        if (typeof commit === 'string') rememberTree(own, commit, made.tree);
-        return commit;
-      },
+      commit: (made: NewCommit) => commit(own, made, pinned(), place),
     },
   };
 }
@@ -171,6 +167,17 @@ function createComparison({ git }: StartParts['own'], prefix: string) {
     }
     return last.found;
   };
+}
+
+async function commit(
+  own: OwnFolder,
+  made: NewCommit,
+  pinned: Pinned | undefined,
+  { env }: Place,
+): Promise<string | Problem> {
+  const name = await makeCommit(own.git, made, pinned, env);
+  if (typeof name === 'string') rememberTree(own, name, made.tree);
+  return name;
 }
 
 async function checkoutAll(
