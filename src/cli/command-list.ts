@@ -181,7 +181,7 @@ const GROUPS: Readonly<Record<string, readonly string[]>> = {
   'Work in a loop': ['run', 'loop', 'prd', 'resume'],
   'Look at runs': ['status', 'explain', 'show', 'log', 'report', 'dashboard'],
   'Take the work over': ['land', 'pr', 'discard'],
-  'Steer a run': ['pause', 'continue', 'tell', 'answer', 'cancel'],
+  'Steer a run': ['pause', 'continue', 'tell', 'cancel'],
   'Trust the result': ['simulate', 'mutate', 'verify'],
 };
 
