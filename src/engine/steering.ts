@@ -2,7 +2,7 @@
 import { addHints } from '../domain/run/prompt.ts';
 import { openQuestions } from '../domain/stories/questions.ts';
 import { secondsSince } from '../platform/clock.ts';
-import type { Message } from '../store/inbox.ts';
+import { isRound, type Message, type Received } from '../store/inbox.ts';
 import type { RunStore } from '../store/run-store.ts';
 import { type EngineWorld, warn } from './steps.ts';
 import { pause } from './wait.ts';
@@ -80,21 +80,27 @@ export function createSteering({ store, emit, clock, stop, past }: SteeringOptio
       const fresh = store.messages().flatMap(message => (message.kind === 'tell' ? [message] : []));
       const hints = [...owed, ...fresh.filter(({ id }) => !owed.some(each => each.id === id))];
       for (const { id, text } of hints) emit({ type: 'hint-delivered', iteration, hint: id, text });
-      for (const { id } of fresh) store.removeMessage(id);
+      // A round counts until the run is proven: whoever has asked for it removes it.
+      for (const message of fresh) if (!isRound(message)) store.removeMessage(message.id);
       return addHints(prompt, [...new Set(hints.map(hint => hint.text.trim()))]);
     },
     takeAnswers: () => takeAnswers(store, emit, past),
     care: care => void cares.push(care),
     close: () => clearInterval(timer),
-    hasHints: () => store.messages().some(({ kind }) => kind === 'tell'),
+    hasHints: () => store.messages().some(isHint),
     reportUndelivered() {
       if (takeSwitch() === 'pause') warn(emit, 'It did not pause: the run ended with this turn.');
-      const left = store.messages().filter(({ kind }) => kind === 'tell').length;
+      const left = store.messages().filter(isHint).length;
       if (left === 0) return;
       const messages = left === 1 ? '1 message was' : `${left} messages were`;
       warn(emit, `${messages} not delivered: the run ended before the next iteration.`);
     },
   };
+}
+
+/** For one prompt. */
+function isHint(message: Received): boolean {
+  return message.kind === 'tell' && !isRound(message);
 }
 
 /** Whoever looks at the run sees what it was sent, and when it counts. undefined: something else says so. */

@@ -103,6 +103,7 @@ async function askGh(host: string, root: string, env: Env): Promise<string | Pro
 /** What git takes for the name of a branch, and no more than that. */
 export function isBranchName(name: string): boolean {
   return (
+    name !== '' &&
     name.length <= 200 &&
     !/^[-/.]|[\x00-\x20\x7f~^:?*[\\]|\.\.|@\{|\/[/.]|\.lock(\/|$)|[/.]$|^@$/.test(name) &&
     !/^(HEAD|refs(\/.*)?)$/.test(name)

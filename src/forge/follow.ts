@@ -4,6 +4,7 @@ import { type ForgeAction, type ForgeTerms, nextForge } from '../domain/forge/ne
 import { isProblem, type Problem } from '../domain/text/problem.ts';
 import { pause } from '../engine/wait.ts';
 import { type EndedRun, readEnded } from '../opening/leavings.ts';
+import { hasRound, removeRounds } from '../store/inbox.ts';
 import { withoutToken } from './address.ts';
 import { lookAtPull, type Seen } from './facts.ts';
 import type { MergeMethod } from './forge.ts';
@@ -17,7 +18,7 @@ import {
   type PullRequestRequest,
   publish,
 } from './pull-request.ts';
-import { hasRound, prepareChecks, prepareConflict, prepareReview, takeIn } from './rounds.ts';
+import { prepareChecks, prepareConflict, prepareReview, takeIn } from './rounds.ts';
 import { replyToThreads, writeStatus } from './status-comment.ts';
 import { type ProvenWork, whyNotProven } from './work.ts';
 
@@ -63,12 +64,16 @@ async function provenAgain(request: FollowRequest): Promise<EndedRun | FollowRes
   for (;;) {
     const run = readEnded({ project, env: withoutToken(env), id });
     if (isProblem(run)) return run;
-    const { result, forge } = run.past;
-    const isOpen = hasRound(run.paths) || (forge !== undefined && !result);
-    if (!isOpen) return whyNotProven(id, result) ?? run;
+    const { result, forge, last } = run.past;
+    const isOpen = forge !== undefined && (!result || hasRound(run.paths, result.success ? last : undefined));
+    if (!isOpen) {
+      removeRounds(run.paths);
+      return whyNotProven(id, result) ?? run;
+    }
     const how = await request.again();
     if (how === 'interrupted') return { runId: id, outcome: 'interrupted' };
     if (how === 'stopped') return needsYou(request);
+    removeRounds(run.paths);
   }
 }
 
@@ -137,7 +142,7 @@ async function followLoop(following: Following): Promise<FollowResult | Problem 
   const { request, access, ledger, number, work } = following;
   let said = '';
   for (;;) {
-    if (request.abort.aborted || ledger.isCancelled()) return { runId: request.id, outcome: 'interrupted' };
+    if (request.abort.aborted || ledger.takeCancel()) return { runId: request.id, outcome: 'interrupted' };
     const seen = await look(following);
     if (isProblem(seen)) return orInterrupted(request, seen);
     const failed = await replyToThreads(following, seen);
@@ -180,11 +185,10 @@ async function perform(
       ledger.note({ type: 'forge-noted', what: action.what, names: action.names });
       return 'look';
     case 'fix-checks':
-      return prepareChecks(following, seen, action.names);
     case 'answer':
-      return prepareReview(following, seen);
     case 'merge-base':
-      return orEnd(following, seen, await prepareConflict(following, seen));
+      if (!canWorkAgain(following.run)) return end(following, seen, 'needs_you', CANNOT);
+      return prepareRound(following, seen, action);
     case 'take-in':
       return orEnd(following, seen, await takeIn(following, seen));
     case 'mark-ready': {
@@ -204,6 +208,36 @@ async function perform(
     }
     case 'end':
       return end(following, seen, action.reason, action.detail);
+    default:
+      return action satisfies never;
+  }
+}
+
+const CANNOT =
+  'It asks for more work, and this run cannot be worked on again: start another one on its branch.';
+
+/** Stories that are approved, a parallel run, and one that a program or a session has driven are over when they have ended. */
+function canWorkAgain({ file: { given, command } }: EndedRun): boolean {
+  return (
+    given !== undefined &&
+    given.parallel === undefined &&
+    !given.program?.length &&
+    /^(loop|run)$/.test(command)
+  );
+}
+
+async function prepareRound(
+  following: Following,
+  seen: Seen,
+  action: Extract<ForgeAction, { readonly kind: 'fix-checks' | 'answer' | 'merge-base' }>,
+): Promise<FollowResult | Problem | 'again' | 'look'> {
+  switch (action.kind) {
+    case 'fix-checks':
+      return prepareChecks(following, seen, action.names);
+    case 'answer':
+      return prepareReview(following, seen);
+    case 'merge-base':
+      return orEnd(following, seen, await prepareConflict(following, seen));
     default:
       return action satisfies never;
   }

@@ -18,8 +18,8 @@ export interface ForgeLedger {
     perform: () => Promise<Value | Wrong>,
     done: (value: Exclude<Value, Problem>) => Partial<ForgeEvent & { type: 'forge' }>,
   ): Promise<Value | Wrong>;
-  /** Somebody has asked for it with `ralph cancel`. */
-  isCancelled(): boolean;
+  /** Whether somebody has asked for its end with `ralph cancel`; once. */
+  takeCancel(): boolean;
   /** Gives the run up: it is worked on again. */
   close(): void;
 }
@@ -54,7 +54,11 @@ export function openForgeLedger(
       else note({ type: 'forge', act, outcome: 'done', detail, ...done(value as never) });
       return value;
     },
-    isCancelled: () => store.messages().some(({ kind }) => kind === 'cancel'),
+    takeCancel() {
+      const found = store.messages().filter(({ kind }) => kind === 'cancel');
+      for (const { id: message } of found) store.removeMessage(message);
+      return found.length > 0;
+    },
     close: store.close,
   };
 }

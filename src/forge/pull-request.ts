@@ -28,6 +28,7 @@ import {
   type ForeignWork,
   openOrUpdate,
   type Publishing,
+  proofRef,
   pushBranch,
   pushProof,
 } from './publish.ts';
@@ -183,6 +184,8 @@ export async function publish(
   const wrong = wrongBranch(branch, base);
   if (wrong) return wrong;
   const publishing: Publishing = { ...access, run, ledger, remoteName: request.options.remote };
+  const over = await overAlready(publishing, work);
+  if (over) return over;
   const commit = await pushBranch(publishing, work);
   if (typeof commit !== 'string') return isProblem(commit) ? commit : { ...commit, branch, work };
   const proof = await pushProof(publishing, work, commit);
@@ -196,6 +199,33 @@ export async function publish(
   const { number, address, state, isDraft: draft } = pull;
   const ref = 'ref' in proof ? proof.ref : null;
   return { outcome, work, published: { number, address, state, draft, branch, base, commit, proof: ref } };
+}
+
+/** It was merged or closed, perhaps with its branch: what is in it is not pushed again. */
+async function overAlready(
+  { forge, ledger, base, run }: Publishing,
+  work: ProvenWork,
+): Promise<Done | Problem | undefined> {
+  const { number, pushed } = ledger.state();
+  const last = pushed.at(-1);
+  if (number === undefined || last === undefined) return undefined;
+  const pull = await forge.pull(number);
+  if (isProblem(pull)) return pull;
+  if (pull.state === 'open') return undefined;
+  const [ours, there] = [await work.own.treeOf(work.commit), await work.own.treeOf(last)];
+  if (last !== work.commit && ours !== there) return undefined;
+  const { address, state, isDraft: draft } = pull;
+  const published = {
+    number,
+    address,
+    state,
+    draft,
+    branch: work.branch,
+    base,
+    commit: last,
+    proof: proofRef(run.id),
+  };
+  return { outcome: 'unchanged', work, published };
 }
 
 function wrongBranch(branch: string, base: string): Problem | undefined {

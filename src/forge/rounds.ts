@@ -5,27 +5,16 @@ import { isProblem, type Problem } from '../domain/text/problem.ts';
 import { checkMerged } from '../opening/merged-checks.ts';
 import { mergeTip } from '../parallel/merging.ts';
 import { sha256 } from '../platform/hash.ts';
-import { messageId, putMessage, readMessages } from '../store/inbox.ts';
-import type { RunPaths } from '../store/paths.ts';
+import { putRound } from '../store/inbox.ts';
 import { createIntegration } from '../workspace/integration.ts';
 import { openStoryBranch, type StoryBranch } from '../workspace/story-branch.ts';
 import type { Seen } from './facts.ts';
 import type { Following } from './follow.ts';
 import { writeStatus } from './status-comment.ts';
 
-/** Before every message of the user: by its time it is known to be of a round. */
-const NO_TIME = 0;
-
-/** A round was prepared and its agent has not heard of it. */
-export function hasRound(paths: RunPaths): boolean {
-  const first = messageId(NO_TIME, '').slice(0, 15);
-  return readMessages(paths).some(({ id, kind }) => kind === 'tell' && id.startsWith(first));
-}
-
 /** The same round has the same name: prepared twice, it is heard once. The message comes first, so that a kill in between loses no words. */
 function tell({ run }: Following, about: readonly string[], text: string): void {
-  const id = messageId(NO_TIME, sha256(about.join('\0')).slice(0, 8));
-  putMessage(run.paths, { kind: 'tell', text }, id);
+  putRound(run.paths, text, sha256(about.join('\0')).slice(0, 8));
 }
 
 export async function prepareChecks(

@@ -16,6 +16,7 @@ import type { Problem } from '../domain/text/problem.ts';
 import { createRedactor } from '../domain/text/secrets.ts';
 import { totalTokens } from '../domain/turn/usage.ts';
 import type { Env } from '../platform/git.ts';
+import { hasRound } from '../store/inbox.ts';
 import { createDoneSince, overviewOf } from '../store/overview.ts';
 import { type ProjectPaths, runPaths } from '../store/paths.ts';
 import { findRun, listRuns, readRunFile } from '../store/run-file.ts';
@@ -44,7 +45,7 @@ export async function resumeRun(
   request: ResumeRequest,
   id: string,
 ): Promise<Reopened<SetUp> | readonly Problem[]> {
-  const { project, env, acceptChanges, reopens = false, brought = [] } = request;
+  const { project, env, acceptChanges, brought = [] } = request;
   const unfit = openState(project.root, env);
   if (unfit) return [unfit];
   const parent = parentOf(id);
@@ -61,7 +62,7 @@ export async function resumeRun(
       if (!('settings' in ready)) return ready;
       const changes = await changesSince(request, file);
       const problems = [
-        ...whyNot(id, past, ready, reopens),
+        ...whyNot(id, past, ready, request.reopens === true || isAskedFor(project, id, past)),
         ...(acceptChanges ? [] : [...doubts.map(what => doubt(id, what)), ...changes.map(changed)]),
       ];
       return problems.length > 0 ? problems : { ...ready, changes };
@@ -141,6 +142,11 @@ function isLeftToFinish({ result, open }: RunState, { reason }: Spending): boole
 function usedSoFar({ totals: { iterations, usage }, time }: RunState): Used {
   const tokens = totalTokens(usage?.tokens) ?? null;
   return { iterations, cost: usage?.cost ?? null, tokens, seconds: time.elapsed };
+}
+
+/** Its pull request asks for more, and it was not proven with that. */
+function isAskedFor(project: ProjectPaths, id: string, { forge, last }: RunState): boolean {
+  return forge !== undefined && hasRound(runPaths(project, id), last);
 }
 
 function doubt(id: string, what: string): Problem {

@@ -48,8 +48,14 @@ export function pullRequestBody(facts: PullRequestFacts): string {
     ...folds(facts),
   ];
   const text = parts.join('\n').replace(/\n{3,}/g, '\n\n');
-  const cut = text.length > LONGEST ? `${beginning(text, LONGEST)}\n\n</details>\n\n… (shortened)` : text;
-  return `${cut.trimEnd()}\n\n${mark}\n`;
+  return `${shortened(text).trimEnd()}\n\n${mark}\n`;
+}
+
+/** At the end of a line: half a code span would set free what stands in it. */
+function shortened(text: string): string {
+  if (text.length <= LONGEST) return text;
+  const whole = text.slice(0, text.lastIndexOf('\n', LONGEST));
+  return `${whole}\n\n</details>\n\n… (shortened)`;
 }
 
 function headLines({ result, head, files }: PullRequestFacts): readonly string[] {
@@ -91,11 +97,19 @@ function evidenceLines({ result, head, criteria }: PullRequestFacts): readonly s
   const noun = checkNoun(head?.command ?? 'loop');
   return [
     ...(criteria.length === 0 ? ['- Acceptance criteria: none were given; these checks were'] : []),
-    ...checkLines(result, noun, MARKDOWN_WORDS),
+    ...fewer(checkLines(result, noun, MARKDOWN_WORDS)),
     `- Proof: ${say(provenWords(provenBy(result, head?.sandbox)))}`,
     ...testLines(result, MARKDOWN_WORDS),
     ...mutationLines(result, MARKDOWN_WORDS),
   ];
+}
+
+/** One screen has room for so many checks. */
+const MOST_CHECKS = 10;
+
+function fewer(lines: readonly string[]): readonly string[] {
+  const more = lines.length - 1 - MOST_CHECKS;
+  return more > 0 ? [...lines.slice(0, MOST_CHECKS + 1), `  - ${more} more`] : lines;
 }
 
 function folds(facts: PullRequestFacts): readonly string[] {

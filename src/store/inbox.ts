@@ -45,6 +45,34 @@ export function messageId(now: number, own: string): string {
   return `${String(Math.floor(now)).padStart(14, '0')}-${own}.json`;
 }
 
+/**
+ * What a pull request asks for: in every prompt until the run is proven again. Its name is before every message of the user, and the same
+ * when it is prepared twice. `own`: eight hexadecimal digits.
+ */
+export function putRound(place: Place, text: string, own: string): void {
+  putMessage(place, { kind: 'tell', text }, `${ROUND}${own}.json`);
+}
+
+const ROUND = messageId(0, '').replace('.json', '');
+
+export function isRound({ id }: Pick<Received, 'id'>): boolean {
+  return id.startsWith(ROUND);
+}
+
+/** Whether one was prepared that the run was not proven with: `last` is its last iteration, where it is proven. */
+export function hasRound(
+  place: Place,
+  last: { readonly hints: readonly { readonly id: string }[] } | undefined,
+): boolean {
+  return readMessages(place).some(
+    message => isRound(message) && !last?.hints.some(({ id }) => id === message.id),
+  );
+}
+
+export function removeRounds(place: Place): void {
+  for (const message of readMessages(place)) if (isRound(message)) removeMessage(place, message.id);
+}
+
 /** Those that nobody has acted on yet. A file that is none is left alone. */
 export function readMessages({ state: { inbox } }: Place): readonly Received[] {
   return namesIn(inbox)

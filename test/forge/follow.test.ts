@@ -1,6 +1,6 @@
 /** `ralph pr --follow`: each fact that a forge may say, with what is done then. */
 import { describe, expect, test } from 'vitest';
-import { loopEnded } from '../rig/ended-run.ts';
+import { agentOf, loopEnded } from '../rig/ended-run.ts';
 import { check, createForge, type Fake, TOKEN, word } from '../rig/forge.ts';
 import { ledgerOf, only } from '../rig/ledger.ts';
 import { ralph, startRalph } from '../rig/ralph.ts';
@@ -159,6 +159,82 @@ describe('a round', () => {
     expect(forge.bare.git('show', 'ralph/login:a.txt')).toBe('both\n2\n3\n');
     expect(forge.bare.git('merge-base', first, 'ralph/login').trim()).toBe(first);
   });
+});
+
+test('what was merged and whose branch is gone is not pushed again', async () => {
+  const { work, forge } = await started();
+  forge.state.reviews.push(word('alice', '', { state: 'APPROVED' }));
+  await follow(work, forge, '--merge');
+  forge.bare.git('update-ref', '-d', 'refs/heads/ralph/login');
+  const { code, result } = await follow(work, forge);
+  expect([code, result.outcome, forge.tip('ralph/login')]).toEqual([0, 'merged', undefined]);
+  const once = await ralph(['pr'], { cwd: work.dir, env: forge.env });
+  expect([once.code, once.stdout, forge.tip('ralph/login')]).toMatchObject([
+    0,
+    expect.stringContaining('was merged already'),
+    undefined,
+  ]);
+});
+
+test('a run that cannot be worked on again needs you', async () => {
+  const work = repo(FILES);
+  const forge = await createForge(work);
+  work.write('tasks.md', '- [ ] one\n');
+  work.git('add', '--all');
+  work.git('commit', '--quiet', '--message', 'tasks');
+  work.git('push', '--quiet', 'origin', 'main');
+  const agent = agentOf('cat > /dev/null; echo new > new.txt');
+  const loop = [
+    'loop',
+    '--tasks',
+    'tasks.md',
+    '--parallel',
+    '2',
+    '--agent',
+    agent,
+    '--check',
+    'test -f new.txt',
+  ];
+  const ended = await ralph(loop, { cwd: work.dir });
+  expect(ended.code, ended.stdout + ended.stderr).toBe(0);
+  forge.state.comments.push(word('alice', 'more, please'));
+  const { code, result } = await follow(work, forge);
+  expect([code, result]).toMatchObject([
+    1,
+    { outcome: 'needs_you', detail: expect.stringContaining('cannot be worked on again') },
+  ]);
+});
+
+test('what is asked for is in every prompt until the run is proven, and a run that stops needs you', async () => {
+  const { work, forge, prompts } = await started(
+    `${AGENT}\necho x >> "$PROMPTS/turns"\ncase "$prompt" in *"reviewers ask"*) test -f "$PROMPTS/fixed" || rm -f new.txt;; esac`,
+  );
+  forge.state.comments.push(word('alice', 'break it'));
+  const { code, result } = await follow(work, forge);
+  expect([code, result]).toMatchObject([
+    1,
+    { outcome: 'needs_you', detail: expect.stringContaining('The run stopped before its work was proven') },
+  ]);
+  expect(prompts.read('turns').length).toBeGreaterThan(4);
+  expect(forge.has('ralph/login', 'new.txt')).toBe(true);
+  const again = await ralph(['pr'], { cwd: work.dir, env: forge.env });
+  expect([again.code, again.stderr]).toMatchObject([2, expect.stringContaining('it is not proven')]);
+  // The user has fixed what was in its way.
+  prompts.write('fixed', '');
+  const resumed = await ralph(['resume', '--max-iterations', '20'], { cwd: work.dir, env: forge.env });
+  expect(resumed.code, resumed.stdout + resumed.stderr).toBe(0);
+  expect(prompts.read('last')).toContain('break it');
+  expect((await follow(work, forge)).code).toBe(0);
+  expect(forge.has('ralph/login', 'answered.txt')).toBe(true);
+});
+
+test('`ralph cancel` ends it', async () => {
+  const { work, forge } = await started();
+  forge.state.checks = () => [check('test', null)];
+  const running = startRalph(['pr', '--follow', '--poll', '0.1'], { cwd: work.dir, env: forge.env });
+  await running.until('Waiting: checks are running');
+  const cancelled = await ralph(['cancel'], { cwd: work.dir });
+  expect([cancelled.code, (await running.finished).code], cancelled.stderr).toEqual([0, 130]);
 });
 
 describe('somebody else pushes', () => {

@@ -1,9 +1,11 @@
 /** Ralph is killed at each request that it sends: nothing is opened, written or pushed twice, and the same command finishes. */
+import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { loopEnded } from '../rig/ended-run.ts';
 import { check, createForge, word } from '../rig/forge.ts';
 import { ralph, startRalph } from '../rig/ralph.ts';
 import { repo } from '../rig/repo.ts';
+import { IS_CAMPAIGN } from '../rig/thorough.ts';
 
 const AGENT = `
 prompt=$(cat)
@@ -14,7 +16,7 @@ case "$prompt" in
 esac`;
 
 /** `when`: before the forge does what it is asked, or after it and before it says so. */
-async function killedAt(nth: number, when: 'before' | 'after') {
+async function killedAt(nth: number, when: 'before' | 'after', words?: string) {
   const work = repo({ 'README.md': '# test\n', '.gitignore': '.ralph/\n' });
   const forge = await createForge(work);
   await loopEnded(work, { script: AGENT });
@@ -33,18 +35,18 @@ async function killedAt(nth: number, when: 'before' | 'after') {
   };
   if (when === 'before') forge.state.arrives = kill;
   else forge.state.done = kill;
-  const { signal } = await first.finished;
+  if (words !== undefined) await first.until(words).then(() => first.process.kill('SIGKILL'));
+  await first.finished;
   const second = await ralph(args, options);
   expect(second.code, second.stdout + second.stderr).toBe(0);
-  const log = forge.bare.git('log', '--format=%H', 'ralph/login').trim().split('\n');
+  const trees = forge.pushes('ralph/login');
   const replies = forge.state.threads.filter(({ user }) => user.login === 'ralph-bot');
   return {
-    isKilled: signal === 'SIGKILL',
     counts: [
       forge.state.pulls.length,
       forge.state.comments.length,
       replies.length,
-      new Set(log).size === log.length,
+      new Set(trees).size === trees.length,
     ],
     isReady: forge.state.pulls[0]?.draft === false,
     hasAll: ['fixed.txt', 'answered.txt'].every(file => forge.has('ralph/login', file)),
@@ -53,12 +55,26 @@ async function killedAt(nth: number, when: 'before' | 'after') {
 
 const ONCE = { counts: [1, 1, 1, true], isReady: true, hasAll: true };
 
-/** Every third, from both sides; which third is another one in each half. */
-const PLACES = Array.from({ length: 12 }, (_, at) => [3 * at + 1, 'before'] as const).concat(
-  Array.from({ length: 12 }, (_, at) => [3 * at + 2, 'after'] as never),
+/** All of them in a campaign; else a few, others each time. */
+const LAST = 45;
+const COUNT = IS_CAMPAIGN ? LAST : 6;
+const places = (when: 'before' | 'after') =>
+  fc
+    .sample(
+      fc.shuffledSubarray(
+        Array.from({ length: LAST }, (_, at) => at + 1),
+        { minLength: COUNT, maxLength: COUNT },
+      ),
+      1,
+    )[0]
+    ?.map(nth => [nth, when] as const) ?? [];
+
+test.each([...places('before'), ...places('after')])(
+  'at request %i, %s it is done',
+  { timeout: 240_000 },
+  async (nth, when) => expect(await killedAt(nth, when)).toEqual(ONCE),
 );
 
-test.each(PLACES)('at request %i, %s it is done', { timeout: 240_000 }, async (nth, when) => {
-  const { isKilled: _, ...found } = await killedAt(nth, when);
-  expect(found).toEqual(ONCE);
+test('when a round has been prepared', { timeout: 240_000 }, async () => {
+  expect(await killedAt(Number.POSITIVE_INFINITY, 'before', 'working on it again')).toEqual(ONCE);
 });

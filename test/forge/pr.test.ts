@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { loopEnded } from '../rig/ended-run.ts';
+import { agentOf, loopEnded } from '../rig/ended-run.ts';
 import { createForge, type Fake, TOKEN } from '../rig/forge.ts';
 import { ledgerOf, only, recordOf, runsOf } from '../rig/ledger.ts';
 import { ralph } from '../rig/ralph.ts';
@@ -98,6 +98,56 @@ describe('a proven run', () => {
     expect((await pr(work, forge)).code).toBe(0);
     expect(pull?.body).toBe('mine');
   });
+});
+
+test('`--pr` follows a run that is proven, and its agent does not get the token', async () => {
+  const work = repo(FILES);
+  const forge = await createForge(work);
+  const seen = folder('ralph-seen-');
+  const agent = agentOf(`cat > /dev/null; echo new > new.txt; env > ${seen.path('agent')}`);
+  const check = `env > ${seen.path('check')}; test -f new.txt`;
+  const args = [
+    'loop',
+    'Make it new',
+    '--json',
+    '--pr',
+    '--agent',
+    agent,
+    '--check',
+    check,
+    '--worktree',
+    'login',
+  ];
+  const { code, stdout, stderr } = await ralph(args, {
+    cwd: work.dir,
+    env: { ...forge.env, GITHUB_TOKEN: TOKEN },
+  });
+  expect(code, stderr).toBe(0);
+  expect(JSON.parse(stdout)).toMatchObject({ success: true, pullRequest: { outcome: 'opened', number: 1 } });
+  for (const who of ['agent', 'check']) expect(seen.read(who)).not.toContain(TOKEN);
+  const [pull] = forge.state.pulls;
+  expect(pull?.body).not.toContain(TOKEN);
+});
+
+test('`--pr` where there is no remote says so, and the run is done all the same', async () => {
+  const work = repo(FILES);
+  const agent = agentOf('cat > /dev/null; echo new > new.txt');
+  const args = [
+    'loop',
+    'Make it new',
+    '--pr',
+    '--agent',
+    agent,
+    '--check',
+    'test -f new.txt',
+    '--worktree',
+    'login',
+  ];
+  const { code, stdout } = await ralph(args, { cwd: work.dir });
+  expect([code, stdout]).toMatchObject([
+    2,
+    expect.stringMatching(/No pull request: --remote: there is no remote origin.*\nTry again: `ralph pr /),
+  ]);
 });
 
 describe('refused is', () => {

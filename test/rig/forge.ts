@@ -51,6 +51,7 @@ export async function createForge(work: Repo) {
   const bare = folder('ralph-bare-');
   bare.git('init', '--quiet', '--bare', '--initial-branch', 'main');
   bare.git('config', 'receive.denyNonFastForwards', 'true');
+  bare.git('config', 'core.logAllRefUpdates', 'always');
   work.git('remote', 'add', 'origin', bare.dir);
   work.git('push', '--quiet', 'origin', 'main');
   const state = {
@@ -97,6 +98,9 @@ export async function createForge(work: Repo) {
   base = `http://127.0.0.1:${(server.address() as { readonly port: number }).port}`;
   return {
     ...{ state, bare, tip, url: base },
+    /** The trees that a branch has had, one for each push. */
+    pushes: (branch: string) =>
+      bare.git('log', '--walk-reflogs', '--format=%T', branch, '--').trim().split('\n'),
     /** Whether a commit that was pushed has this file. */
     has: (commit: string, file: string) => bare.git('ls-tree', '--name-only', commit, file) !== '',
     env: { GITHUB_API_URL: base, GITHUB_REPOSITORY: 'octo/demo', GH_TOKEN: TOKEN },

@@ -158,7 +158,7 @@ function flagsOf({ options }: Call) {
     problems.push({ where: `--${flag} ${String(given)}`, what: 'must be a whole number' });
     return 0;
   };
-  const method = METHODS.find(each => each === options.mergeMethod);
+  const method = METHODS.find(each => each === (options.mergeMethod ?? 'merge'));
   if (!method)
     problems.push({
       where: `--merge-method ${String(options.mergeMethod)}`,
@@ -229,6 +229,6 @@ export const PR_FLAG = [
 /** What follows a run with that flag, and the same call for its agent and its checks, which do not get the token. */
 export function withPullRequest(call: Call) {
   if (call.options.pr !== true) return { call };
-  const open = (project: ProjectPaths, id: string) => openPullRequest(call, project, id);
+  const open = (project: ProjectPaths, id: string) => openPullRequest({ ...call, options: {} }, project, id);
   return { call: { ...call, env: withoutToken(call.env) }, proven: open };
 }

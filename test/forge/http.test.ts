@@ -1,0 +1,160 @@
+/** Requests to a forge: where the token goes, what is asked again, and what a hostile answer can do. */
+import { createServer, type RequestListener } from 'node:http';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { isProblem } from '../../src/domain/text/problem.ts';
+import { findPlace, findToken, isBranchName, withoutToken } from '../../src/forge/address.ts';
+import { createGitHub } from '../../src/forge/github.ts';
+import { createHttp } from '../../src/forge/http.ts';
+
+async function serve(listener: RequestListener): Promise<string> {
+  const server = createServer(listener);
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return `http://127.0.0.1:${(server.address() as { readonly port: number }).port}`;
+}
+
+function client(base: string, stopping = new AbortController().signal) {
+  const said: string[] = [];
+  return { said, http: createHttp({ base, token: 'secret-token', stopping, say: text => said.push(text) }) };
+}
+
+describe('the token', () => {
+  test('goes to no other host, wherever a redirect leads', async () => {
+    const seen: (string | undefined)[] = [];
+    const other = await serve((request, response) => {
+      seen.push(request.headers.authorization);
+      response.end('the log');
+    });
+    const base = await serve((request, response) => {
+      seen.push(request.headers.authorization);
+      response.writeHead(302, { location: `${other}/log` }).end();
+    });
+    expect(await client(base).http.text('/logs')).toBe('the log');
+    expect(seen).toEqual(['Bearer secret-token', undefined]);
+  });
+
+  test('does not follow a list to another host', async () => {
+    let asked = 0;
+    const other = await serve((_, response) => {
+      asked++;
+      response.end('[2]');
+    });
+    const base = await serve((_, response) => {
+      response.writeHead(200, { link: `<${other}/more>; rel="next"` }).end('[1]');
+    });
+    expect([await client(base).http.list('/things'), asked]).toEqual([[1], 0]);
+  });
+
+  test('is not sent in clear text, and holds nothing but a token', async () => {
+    const url = 'https://github.com/octo/demo.git';
+    for (const GITHUB_API_URL of ['http://example.com', 'ftp://x', 'nonsense'])
+      expect(findPlace(undefined, url, 'origin', { GITHUB_API_URL })).toMatchObject({
+        where: 'GITHUB_API_URL',
+      });
+    expect(await findToken('github.com', '/', { GH_TOKEN: 'a\r\nx-evil: 1' })).toMatchObject({
+      where: 'the token',
+    });
+    expect(await findToken('github.com', '/', { GITHUB_TOKEN: ' abc ' })).toBe('abc');
+    expect(await findToken('github.com', '/', { PATH: '/nowhere' })).toMatchObject({ where: 'token' });
+    expect(withoutToken({ GH_TOKEN: 'x', GITHUB_TOKEN: 'y', HOME: '/h' })).toEqual({ HOME: '/h' });
+  });
+});
+
+test('what is the same as before is not sent again, and pages are put together', async () => {
+  const matches: (string | undefined)[] = [];
+  const base: string = await serve((request, response) => {
+    matches.push(request.headers['if-none-match']);
+    if (request.headers['if-none-match'] === '"1"') return void response.writeHead(304).end();
+    const isSecond = request.url?.includes('page=2');
+    const link = `<${base}/things?page=2>; rel="next", <${base}/things?page=9>; rel="last"`;
+    response.writeHead(200, isSecond ? {} : { etag: '"1"', link }).end(isSecond ? '[3]' : '[1,2]');
+  });
+  const { http } = client(base);
+  expect([await http.list('/things'), await http.list('/things')]).toEqual([
+    [1, 2, 3],
+    [1, 2, 3],
+  ]);
+  expect(matches).toEqual([undefined, undefined, '"1"', undefined]);
+});
+
+test('what writes is sent once, and nobody claims to know what came of it', async () => {
+  let count = 0;
+  const base = await serve((request, _) => {
+    count++;
+    request.socket.destroy();
+  });
+  expect(await client(base).http.send('POST', '/x', {})).toMatchObject({ isUnsure: true });
+  expect(count).toBe(1);
+});
+
+test('a wait ends when it is stopped', async () => {
+  const stop = new AbortController();
+  const base = await serve((_, response) => {
+    response.writeHead(429, { 'retry-after': '3600' }).end('{}');
+    setImmediate(() => stop.abort());
+  });
+  const { http, said } = client(base, stop.signal);
+  expect(await http.get('/x')).toMatchObject({ isStopped: true });
+  expect(said.length).toBeLessThanOrEqual(1);
+});
+
+test.each([
+  '',
+  'null',
+  '[]',
+  '{"number":-1}',
+  '{"number":1,"html_url":"javascript:1"}',
+  '{"number":"x"}',
+  '<html>',
+])('an answer that nobody expects is a problem, not a pull request: %j', async text => {
+  const base = await serve((_, response) => void response.end(text));
+  const place = { base, host: 'x', owner: 'o', name: 'n' };
+  const pull = await createGitHub(place, client(base).http).pull(1);
+  expect(isProblem(pull)).toBe(true);
+});
+
+test.each([
+  ['https://github.com/octo/demo.git', 'octo/demo'],
+  ['https://user:pass@github.com/octo/demo', 'octo/demo'],
+  ['git@github.com:octo/demo.git', 'octo/demo'],
+  ['ssh://git@github.com:22/octo/demo.git/', 'octo/demo'],
+  ['https://evil.example/octo/demo', undefined],
+  ['https://github.com/octo/demo/../../x', undefined],
+  ['https://github.com/octo', undefined],
+  ['/srv/git/demo.git', undefined],
+  ['git@github.com:-x/demo', undefined],
+])('the repository at %s', (url, full) => {
+  const place = findPlace(undefined, url, 'origin', {});
+  expect('owner' in place ? `${place.owner}/${place.name}` : undefined).toBe(full);
+});
+
+test.each([
+  ...['main', 'ralph/login', 'ralph/2026-1/_int', 'v1.0', 'a-b'].map(name => [name, true] as const),
+  ...[
+    '-x',
+    '--force',
+    '',
+    'a..b',
+    'a b',
+    'a:b',
+    'a~1',
+    'a^',
+    'x.lock',
+    'a//b',
+    '/a',
+    'a/',
+    'a.',
+    '@',
+    'HEAD',
+    'refs/heads/x',
+    'a@{1}',
+    'a\nb',
+    'a*',
+    '.a',
+    'a/.b',
+    'a\\b',
+  ].map(name => [name, false] as const),
+])('%j is a name of a branch: %s', (name, is) => expect(isBranchName(name)).toBe(is));
