@@ -66,9 +66,10 @@ async function run(rig: LaneRig, stops: readonly Stop[]): Promise<CameTo> {
   let kills = 0;
   const runs = projectPaths(rig.project.dir);
   for (let part = 0; ; part++) {
-    // One that was killed before any agent was asked is begun anew, as a user would.
-    const hasBegun = listRuns(runs).some(id => overviewOf(id, runPaths(runs, id)).state !== 'unstarted');
-    const args = hasBegun ? ['resume', '--json'] : ['prd', 'run', ...FLAGS];
+    // One that was killed or stopped before any agent was asked is begun anew, as a user would.
+    const canResume = listRuns(runs).some(id => overviewOf(id, runPaths(runs, id)).resumable);
+    expect(canResume || rig.turns().length === 0, 'what an agent has worked on can be resumed').toBe(true);
+    const args = canResume ? ['resume', '--json'] : ['prd', 'run', ...FLAGS];
     const { process: child, finished } = startRalph(args, rig.options);
     const stop = stops[part];
     const timer = stop && setTimeout(() => child.kill(stop.signal), stop.after);
