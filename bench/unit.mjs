@@ -20,9 +20,9 @@ export async function unit(folder) {
     const each = key => (many[key] - one[key]) / (MANY - 1);
     const all = `of one alone ${one.git}`;
     return [
-      row('git in a unit of a fleet', each('git'), all, 70),
-      row('pushes of a unit', each('push'), `of one alone ${one.push}`, 8),
-      row('fetches from the remote of a unit', each('fetch'), `of one alone ${one.fetch}`, 2),
+      row('git in a unit of a fleet', each('git'), all, 110),
+      row('pushes of a unit', each('push'), `of one alone ${one.push}`, 5),
+      row('fetches from the remote of a unit', each('fetch'), `of one alone ${one.fetch}`, 1),
     ];
   } finally {
     world.end();
