@@ -5,6 +5,7 @@ import type { Place } from '../agents/plugin.ts';
 import { PLUGINS } from '../agents/registry.ts';
 import { formatProblem, isProblem } from '../domain/text/problem.ts';
 import { rememberedUrl } from '../fleet/database-url.ts';
+import { findLeftovers, type Leftover, removeLeftover } from '../fleet/leftovers.ts';
 import { readRecord, takeDown } from '../fleet/server.ts';
 import { namesIn, readIfThere, tryTo } from '../platform/files.ts';
 import { joinWords } from '../platform/shell.ts';
@@ -53,13 +54,17 @@ export interface UninstallOptions {
 
 export function findInstalled(options: UninstallOptions): Uninstall {
   const { env, all } = options;
-  const projects = all ? projectsOf(env).map(root => projectPaths(root, env)) : [];
+  const places = all ? findLeftovers(env) : [];
+  const isPlace = (root: string) => places.some(({ place }) => place === root);
+  const roots = all ? projectsOf(env).filter(root => !isPlace(root)) : [];
+  const projects = roots.map(root => projectPaths(root, env));
   const runs = projects.map(project => prunableRuns(project));
   const isLive = ({ state }: PrunableRun) => state === 'running';
   return {
     parts: [
       ...hostParts(options),
       ...projects.map((project, at) => projectPart(project, runs[at] ?? [], env)),
+      ...placeParts(places, env),
       ...(all ? databaseParts(options) : []),
     ],
     last: all ? stateParts(env) : cacheParts(env),
@@ -94,6 +99,21 @@ function hostParts({ place }: UninstallOptions): readonly Part[] {
       },
     ];
   });
+}
+
+/** What workers of a fleet that have ended left here. Work that no remote took is nowhere else. */
+function placeParts(places: readonly Leftover[], env: Env): readonly Part[] {
+  return places.map(each => ({
+    lines: [`The place of the unit ${each.unit}: ${each.place}`],
+    async remove() {
+      if (each.why !== undefined) {
+        const fix = '`ralph prune --places --force` removes it';
+        return { left: [`${each.place}: its work is nowhere else (${each.why}): ${fix}`], isWork: true };
+      }
+      const problem = await removeLeftover(env, each);
+      return problem === undefined ? NOTHING_LEFT : { left: [problem] };
+    },
+  }));
 }
 
 function projectPart(project: ProjectPaths, runs: readonly PrunableRun[], env: Env): Part {

@@ -2,6 +2,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { statePaths } from '../../src/store/state.ts';
 import { speaks } from '../rig/claude-stream.ts';
 import { fakeAgent, type Handler } from '../rig/fake-agent.ts';
 import { ralph } from '../rig/ralph.ts';
@@ -109,4 +110,23 @@ test('a plugin goes from the host, and the runs stay', async () => {
   expect(existsSync(project.path('.ralph/runs'))).toBe(true);
   const again = await run('uninstall');
   expect(again.stdout).toContain('No plugin of Ralph is in any agent');
+});
+
+test('--all names the work of a unit that no remote took, and leaves it', async () => {
+  const { home, run } = await machine();
+  const env = { HOME: home, XDG_STATE_HOME: join(home, '.local/state') };
+  const place = (unit: string) => join(home, '.cache/ralph/workers/one/units', unit);
+  for (const unit of ['u-1', 'u-2']) {
+    mkdirSync(place(unit), { recursive: true });
+    writeFileSync(join(place(unit), 'made.txt'), 'made\n');
+  }
+  const { left, folder: record } = statePaths(env).project(place('u-1')).run('u-1');
+  mkdirSync(record, { recursive: true });
+  writeFileSync(left, 'the remote refused it\n');
+  const { code, stdout } = await run('uninstall', '--all');
+  expect([code, stdout]).toEqual([
+    1,
+    expect.stringContaining('its work is nowhere else (the remote refused it)'),
+  ]);
+  expect([existsSync(place('u-1')), existsSync(place('u-2')), existsSync(left)]).toEqual([true, false, true]);
 });
