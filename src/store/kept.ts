@@ -2,9 +2,9 @@
  * What is kept of a run in a folder outside of the project: each content under its hash, so that what was changed since is not taken for
  * the real one. docs/adr/0059 says why it is no git directory.
  */
-import { chmodSync, constants, copyFileSync, readFileSync, renameSync } from 'node:fs';
+import { chmodSync, constants, copyFileSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { ensureFolder, readPart, tryTo, writeAtomic } from '../platform/files.ts';
+import { ensureFolder, fileSize, readPart, tryTo, writeAtomic } from '../platform/files.ts';
 import { hashOfFile, sha256 } from '../platform/hash.ts';
 import type { RunPaths } from './paths.ts';
 
@@ -20,11 +20,23 @@ export function keepContent(folder: string, content: string | Buffer, write = wr
 export function keepCopy(folder: string, path: string): string {
   ensureFolder(folder);
   const copy = join(folder, `new.${process.pid}`);
-  copyFileSync(path, copy, constants.COPYFILE_FICLONE);
-  chmodSync(copy, 0o600);
-  const hash = hashOfFile(copy);
+  const hash = fileSize(path) <= LARGE ? copySmall(path, copy) : copyLarge(path, copy);
   renameSync(copy, join(folder, hash));
   return hash;
+}
+
+const LARGE = 1024 * 1024;
+
+function copySmall(path: string, copy: string): string {
+  const content = readFileSync(path);
+  writeFileSync(copy, content, { mode: 0o600 });
+  return sha256(content);
+}
+
+function copyLarge(path: string, copy: string): string {
+  copyFileSync(path, copy, constants.COPYFILE_FICLONE);
+  chmodSync(copy, 0o600);
+  return hashOfFile(copy);
 }
 
 /** undefined: it is not there, or not what it was. */

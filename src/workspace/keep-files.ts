@@ -33,8 +33,13 @@ export type Difference =
   | { readonly kind: 'replaced'; readonly by: 'a symbolic link' | 'a folder' | 'a file' | 'a device' }
   | { readonly kind: 'mode'; readonly from: number; readonly to: number };
 
-/** Milliseconds. A change that follows another so closely may leave no trace in the times of a file. */
+/** Milliseconds. A change that follows another so closely may leave no trace in the times of a file, if they are of whole seconds. */
 const CLOSE = 2_000;
+/** The same where they are finer: the kernel's clock for them ticks at least every ten milliseconds. */
+const CLOSE_IF_FINE = 100;
+const SECOND = 1_000_000_000n;
+
+const closeTo = ({ ctimeNs }: BigIntStats) => (ctimeNs % SECOND === 0n ? CLOSE : CLOSE_IF_FINE);
 
 export type FileKeeper = ReturnType<typeof createFileKeeper>;
 
@@ -43,7 +48,7 @@ export function createFileKeeper(folder: string, now: () => number = Date.now) {
   /** What lstat said of a path when its content was last known to be the kept one. */
   const seen = new Map<string, string>();
   const remember = (path: string, stat: BigIntStats) => {
-    if (now() - Number(stat.ctimeMs) > CLOSE) seen.set(path, fingerprint(stat));
+    if (now() - Number(stat.ctimeMs) > closeTo(stat)) seen.set(path, fingerprint(stat));
   };
   return {
     /** undefined when there is no file or link at this path. */
