@@ -2,9 +2,9 @@
  * Containment: a PID namespace around each turn and each check that has no sandbox, with an empty folder over Ralph's own state. When the
  * command ends, everything that it started ends; when Ralph is killed, so does everything. Which means works is found out by running it.
  */
-import { accessSync, constants, readlinkSync, realpathSync, statSync } from 'node:fs';
+import { accessSync, constants, lstatSync, mkdirSync, readlinkSync, realpathSync, statSync } from 'node:fs';
 import { release, tmpdir } from 'node:os';
-import { delimiter, resolve } from 'node:path';
+import { delimiter, join, resolve } from 'node:path';
 import { createViews, type Mount } from './apart.ts';
 import { capture } from './capture.ts';
 import type { Command, Confinement } from './confinement.ts';
@@ -45,12 +45,22 @@ async function tryRecipes(world: ContainmentWorld): Promise<Containment> {
   let why = 'neither bwrap nor unshare and setpriv are installed';
   let fix = 'sudo apt-get install bubblewrap (or the same from your package manager)';
   for (const recipe of RECIPES) {
-    const prefix = tryTo(() => prefixOf(recipe, world, { mounts: [stateOf(world)] }));
+    const rooms = roomsOfUser();
+    const hidden = () => [stateOf(world), ...rooms.map(at => ({ at }))];
+    const prefix = tryTo(() => prefixOf(recipe, world, { mounts: hidden() }));
     if (!prefix) continue;
     const views = createViews(realpathSync(world.hide));
-    const wall = wallOf(command => {
-      const seen = seenBy(command, world, views);
-      return seen ? prefixOf(recipe, world, seen) : prefix;
+    const wall = wallOf(rooms, command => {
+      const { room, hide = [] } = command;
+      if (room === undefined && hide.length === 0) return prefix;
+      const covered = hide.map(folder => realpathSync(folder));
+      // Ralph's state comes last where folders were laid out anew: they have brought it back.
+      return room === undefined
+        ? prefixOf(recipe, world, { mounts: [...hidden(), ...covered.map(at => ({ at }))] })
+        : prefixOf(recipe, world, {
+            mounts: [...views({ ...command, room, hide: [...covered, ...rooms] }), stateOf(world)],
+            isApart: true,
+          });
     });
     const found = { ok: true, what: recipe.what, wall } as const;
     const mark = machineMark(prefix);
@@ -68,17 +78,15 @@ async function tryRecipes(world: ContainmentWorld): Promise<Containment> {
   return { ok: false, why, fix };
 }
 
-/** Ralph's state comes last where folders were laid out anew: they have brought it back. undefined: nothing else is covered. */
-function seenBy(
-  { hide = [], ...command }: Command,
-  world: ContainmentWorld,
-  views: ReturnType<typeof createViews>,
-): Seen | undefined {
-  const { room } = command;
-  const covered = hide.map(folder => realpathSync(folder));
-  if (room !== undefined)
-    return { mounts: [...views({ ...command, room, hide: covered }), stateOf(world)], isApart: true };
-  return hide.length > 0 ? { mounts: [stateOf(world), ...covered.map(at => ({ at }))] } : undefined;
+/** Where the rooms of all proofs of this user are: nothing that is contained sees them, but for the one that it was given. */
+function roomsOfUser(): readonly string[] {
+  return [tmpdir(), '/var/tmp'].flatMap(folder => {
+    const rooms = join(tryTo(() => realpathSync(folder)) ?? folder, `ralph-rooms-${process.getuid?.()}`);
+    tryTo(() => mkdirSync(rooms, { mode: 0o700 }));
+    const stat = tryTo(() => lstatSync(rooms));
+    // Others can make it first: then it is not ours.
+    return stat?.isDirectory() && stat.uid === process.getuid?.() && (stat.mode & 0o077) === 0 ? [rooms] : [];
+  });
 }
 
 const stateOf = ({ hide }: ContainmentWorld): Mount => ({ at: realpathSync(hide), writable: true });
@@ -278,9 +286,12 @@ function probe(wall: Confinement, { env, hide }: ContainmentWorld) {
   return capture(argv, { cwd: '/', env, timeout: PROBE_TIME, confinement: wall });
 }
 
-function wallOf(prefix: (command: Command) => readonly string[] | undefined): Confinement {
+function wallOf(
+  rooms: readonly string[],
+  prefix: (command: Command) => readonly string[] | undefined,
+): Confinement {
   return {
-    rooms: [tmpdir(), '/var/tmp'],
+    rooms: rooms.length > 0 ? rooms : [tmpdir(), '/var/tmp'],
     async wrap(command) {
       const code = whyNotStarted(command);
       if (code !== undefined) return { code };

@@ -2,15 +2,18 @@ import {
   chmodSync,
   existsSync,
   mkdirSync,
+  mkdtempSync,
   readdirSync,
   readFileSync,
   renameSync,
   rmdirSync,
+  rmSync,
   statSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { describe, expect, test } from 'vitest';
+import { basename, join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { findContainment } from '../../src/platform/containment.ts';
 import { pinFolder } from '../../src/platform/pinned-folder.ts';
 import { type ProcessSpec, startConfined } from '../../src/platform/process.ts';
@@ -78,6 +81,25 @@ describe.skipIf(!works.ok)('a contained command', () => {
     const child = await shell('ls -A state; echo /proc/[0-9]* | wc -w; echo $PPID');
     await child.done;
     expect(child.printed()).toMatch(/^[34]\n1\n$/);
+  });
+
+  test('sees no room of a proof but its own', async () => {
+    const { dir, path } = folder();
+    mkdirSync(path('state'));
+    const env = { PATH: process.env.PATH };
+    const found = await findContainment({ tree: dir, env, hide: path('state') });
+    const [rooms = ''] = (found.ok && found.wall.rooms) || [];
+    const [own, other] = [0, 1].map(() => mkdtempSync(join(rooms, 'test-'))) as [string, string];
+    onTestFinished(() => [own, other].forEach(room => void rmSync(room, { recursive: true })));
+    for (const room of [own, other]) writeFileSync(join(room, 'a'), 'x');
+    const printedBy = async (room?: string) => {
+      const look = `ls -A '${rooms}'; cat '${own}/a' '${other}/a'; echo y > '${other}/a'`;
+      const child = await shell(`{ ${look}; } 2> /dev/null`, { cwd: '/', ...(room && { room }) });
+      await child.done;
+      return [child.printed(), readFileSync(join(other, 'a'), 'utf8')];
+    };
+    expect(await printedBy()).toEqual(['', 'x']);
+    expect(await printedBy(own)).toEqual([`${basename(own)}\nx`, 'x']);
   });
 
   test('alone has the variables that make a program load other code', async () => {
