@@ -84,7 +84,7 @@ async function needsYou(request: FollowRequest): Promise<FollowResult | Problem>
   if (isProblem(run)) return run;
   const reason = run.past.result?.stopReason ?? 'cut off';
   const detail = `The run stopped before its work was proven: ${reason}.`;
-  const ledger = await openLedger(request, { secrets: env } as Access);
+  const ledger = await openLedger(request, { secrets: env });
   if (isProblem(ledger)) return ledger;
   try {
     ledger.note({ type: 'forge-ended', reason: 'needs_you', detail });

@@ -294,6 +294,31 @@ export const anyEvent: fc.Arbitrary<RunEvent> = fc.oneof(
     verdict: fc.record({ kind: fc.constant('continue'), feedback: fc.array(feedback) }),
     usage,
   }),
+  fc.record(
+    {
+      type: fc.constant('forge'),
+      act: fc.constantFrom('push', 'open', 'merge'),
+      outcome: fc.constantFrom('done', 'nothing-to-do', 'failed'),
+      detail: text,
+      number: fc.nat(),
+      address: text,
+      commit: text,
+    },
+    { requiredKeys: ['type', 'act', 'outcome', 'detail'] },
+  ),
+  fc.record({
+    type: fc.constant('forge-round'),
+    why: fc.constantFrom('checks', 'review', 'conflict', 'foreign'),
+    names: fc.array(text),
+    words: fc.array(text),
+    commit: text,
+  }),
+  fc.record({ type: fc.constant('forge-noted'), what: text, names: fc.array(text) }),
+  fc.record({
+    type: fc.constant('forge-ended'),
+    reason: fc.constantFrom('pull_request_ready', 'merged', 'needs_you'),
+    detail: text,
+  }),
   fc.record({ type: fc.constant('notice'), level: fc.constantFrom('info', 'warning', 'debug'), text }),
   fc.record({ type: fc.constant('run-ended'), result: anyResult }),
 );
