@@ -3,7 +3,7 @@
 import { execFileSync } from 'node:child_process';
 import { lstatSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { bin, env, measure, median, ms, node, script } from './measure.mjs';
+import { bin, env, many, measure, median, ms, node, script } from './measure.mjs';
 
 const USER = ['-c', 'user.name=b', '-c', 'user.email=b@example.invalid', '-c', 'core.fsync=none'];
 
@@ -52,13 +52,12 @@ function measured(folder, what, make) {
     '#!/bin/sh\ncat >/dev/null\ndate +%N >> "made-$RALPH_LANE_INDEX"\n[ -n "$BENCH_CLAIM" ] && echo "<promise>COMPLETE</promise>"\necho working\n',
   );
   const world = { folder, work, state, agent };
-  const cold = measure(['sh', '-c', 'rm -f .git/index; git read-tree HEAD; git status --porcelain'], {
-    cwd: work,
-  });
+  const again = 'rm -f .git/index; git read-tree HEAD; git status --porcelain';
+  const cold = many(5, ['sh', '-c', again], { cwd: work });
   const first = ralph(world, ['Change a file.', '--max-iterations', '1']);
   const each = perIteration(world);
   const committing = withCommits(work, () => perIteration(world));
-  const status = floorOf(() => measure(['git', 'status', '--porcelain'], { cwd: work }));
+  const status = floorOf(() => many(20, ['git', 'status', '--porcelain'], { cwd: work }));
   const added = floorOf(() => addWorktree(world));
   const tree = ralph(world, ['Change a file.', '--max-iterations', '1', '--worktree=bench']).cpu - one(world);
   const before = sizeOf(state);

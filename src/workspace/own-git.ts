@@ -37,7 +37,7 @@ import {
   type Place,
   type Repository,
 } from './repository.ts';
-import { fillSubmodules, type SubmodulesIn } from './submodules.ts';
+import { changedSubmodule, fillSubmodules, type SubmodulesIn } from './submodules.ts';
 
 export type OwnGit = Opened['own'];
 
@@ -143,6 +143,8 @@ function createOwnGit(place: Place, parts: StartParts) {
       /** The same as the user would have it: sparse where the repository is, with the submodules that `links` names. */
       checkoutAll: (tree: string, folder: string, links = tree): Promise<Problem | undefined> =>
         checkoutAll({ own, tree: links, folder, env: place.env }, tree, source().sparse),
+      changedSubmodule: (tree: string) =>
+        changedSubmodule({ own, tree, folder: top, gitDir: source().gitDir }),
       /** Makes a commit of the repository known with what it is built on, back to where the run began, or with all its history. */
       bring: (commit: string, isWhole?: boolean) => bringWhole(own, source(), commit, isWhole),
       /** Makes the files of the work tree those of another tree; refused where they are not those of `from`. */

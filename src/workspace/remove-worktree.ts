@@ -8,6 +8,7 @@ import { hashOfFile } from '../platform/hash.ts';
 import { statePaths } from '../store/state.ts';
 import { forgetPlace } from './collect.ts';
 import { ownerOf, withLock } from './lock.ts';
+import { openOwnGit } from './own-git.ts';
 import { shownPath } from './repository.ts';
 import { isDirty } from './worktree.ts';
 import {
@@ -43,6 +44,7 @@ async function remove(site: Site, force: boolean): Promise<Problem | undefined> 
   if (!hasFolder && !hasBranch) return { where: path, what: 'there is no such worktree' };
   const problem =
     (hasFolder ? await whyKeepFolder(site) : undefined) ??
+    (hasFolder ? await whyKeepSubmodules(site) : undefined) ??
     (hasFolder && !force ? await whyKeepIgnored(site) : undefined) ??
     (hasBranch ? await whyKeepCommits(site) : undefined);
   if (problem) return problem;
@@ -78,8 +80,8 @@ export async function discardWorktree({
   return withLock(lockOf(site), async () => {
     const { git } = repository;
     if (!isFree(site)) {
-      const ignored = keepIgnored ? await whyKeepIgnored(site) : undefined;
-      if (ignored) return ignored;
+      const kept = (await whyKeepSubmodules(site)) ?? (keepIgnored ? await whyKeepIgnored(site) : undefined);
+      if (kept) return kept;
       const removed = await git.run(['worktree', 'remove', '--force', '--force', '--', path]);
       if (removed.code !== 0) return { where: path, what: complaint(removed.output, removed.code) };
     }
@@ -102,6 +104,16 @@ async function whyKeepFolder(site: Site): Promise<Problem | undefined> {
   if (!(await isDirty(site))) return undefined;
   const fix = `${command('-C', path, 'status')} shows them; ${command('-C', path, 'add', '--all')} and ${command('-C', path, 'commit')} keep them`;
   return { where: path, what: 'holds changes that are not committed', fix };
+}
+
+/** Work in a submodule is in no commit of the worktree, whoever says that all of it is safe. */
+async function whyKeepSubmodules({ path, env }: Site): Promise<Problem | undefined> {
+  const own = await openOwnGit({ cwd: path, env });
+  const tree = isProblem(own) ? own : await own.treeOf((await own.head()).commit);
+  const name = isProblem(own) || isProblem(tree) ? undefined : await own.changedSubmodule(tree);
+  if (name === undefined) return undefined;
+  const fix = `${command('-C', join(path, name), 'status')} shows it; push it, or copy it, before you remove the worktree`;
+  return { where: join(path, name), what: 'the submodule holds work that is nowhere else', fix };
 }
 
 /** How many commits of a ref no branch has. `but`: a branch that does not count, or a glob of them. */

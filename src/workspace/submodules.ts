@@ -2,10 +2,10 @@
  * The files of submodules in a checkout of Ralph's own: from the repositories of theirs that the user has already, never over a network. What
  * is read of them is hashed anew, as everything of the repository is. One that the user has not checked out stays an empty folder.
  */
-import { existsSync, lstatSync, mkdirSync } from 'node:fs';
+import { existsSync, lstatSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { isProblem, type Problem } from '../domain/text/problem.ts';
-import { ensureFolder, tryTo, writeWhole } from '../platform/files.ts';
+import { ensureFolder, namesIn as filesIn, tryTo, writeWhole } from '../platform/files.ts';
 import { complaint, git as gitAt } from '../platform/git.ts';
 import { bringTree, listTree } from './own-fetch.ts';
 import { type OwnFolder, type Pinned, readPinned } from './own-folder.ts';
@@ -123,3 +123,44 @@ async function makeRepository(
   writeWhole(join(gitDir, 'HEAD'), `${commit}\n`);
   return undefined;
 }
+
+/** The first in a worktree of Ralph's that holds something which is nowhere else: commits, or files that differ from its commit. */
+export async function changedSubmodule({
+  own,
+  tree,
+  folder,
+  gitDir,
+}: Omit<Required<SubmodulesIn>, 'env'>): Promise<string | undefined> {
+  const names = await namesIn(own, tree);
+  const listed = names.size === 0 ? [] : await listTree(own.git, tree);
+  if (isProblem(listed)) return undefined;
+  for (const { bytes, after } of listed.filter(each => each.after.mode === SUBMODULE)) {
+    const path = Buffer.from(bytes, 'latin1').toString('utf8');
+    const there = join(folder, path);
+    if (!existsSync(join(there, '.git'))) continue;
+    const made = join(gitDir ?? folder, 'modules', names.get(path) ?? path);
+    if (holdsObjects(made) || (await differs(own, after.oid, there))) return path;
+  }
+  return undefined;
+}
+
+/** Those of the user's repository are there by reference. */
+function holdsObjects(gitDir: string): boolean {
+  const below = ['objects', 'objects/pack'].flatMap(name => filesIn(join(gitDir, name)));
+  return below.some(name => name !== 'info' && name !== 'pack');
+}
+
+/** By Ralph's own settings: those of the submodule are the agent's to write. */
+async function differs(own: OwnFolder, commit: string, folder: string): Promise<boolean> {
+  const index = join(own.path, `other.${process.pid}.submodule-${++count}`);
+  const git = own.git.at(folder).with({ GIT_WORK_TREE: folder, GIT_INDEX_FILE: index });
+  try {
+    if ((await git.run(['read-tree', commit])).code !== 0) return true;
+    const { code, records } = await git.list(['ls-files', '-z', '-m', '-d', '-o', '--exclude-standard']);
+    return code !== 0 || records.length > 0;
+  } finally {
+    rmSync(index, { force: true });
+  }
+}
+
+let count = 0;

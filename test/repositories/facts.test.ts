@@ -117,11 +117,24 @@ describe('submodules', () => {
   test('are links in what lands', async () => {
     const work = withSubmodule();
     const link = work.git('rev-parse', 'HEAD:sub');
-    const { code, said } = await loop(work, WRITES, [...PARALLEL, '--check', 'test -f sub/x']);
+    const { code, said, turns } = await loop(work, WRITES, [...PARALLEL, '--check', 'test -f sub/x']);
     expect(code, said).toBe(0);
     expect(work.git('rev-parse', 'HEAD:sub')).toBe(link);
     expect(work.git('ls-tree', 'HEAD', 'sub')).toContain('160000 commit');
     expect(work.read('sub/x')).toBe('x\n');
+    expect(turns.filter(cwd => existsSync(cwd))).toEqual([]);
+  });
+
+  test.each([
+    ['committed', 'cd sub && echo y > y && git add y && git commit -q -m y'],
+    ['changed', 'echo y > sub/x'],
+    ['added', 'echo y > sub/y'],
+  ])('keep the worktree of a lane that has %s something in one', async (_, script) => {
+    const work = withSubmodule();
+    const { code, said, turns } = await loop(work, `${WRITES}; (${script})`, PARALLEL);
+    expect(code, said).toBe(0);
+    expect(said).toMatch(/The worktree \S+ is left: \S.*sub: the submodule holds work that is nowhere else/);
+    expect(turns.every(cwd => existsSync(`${cwd}/sub/x`))).toBe(true);
   });
 
   test('lead nowhere where a folder on the way became a link', async () => {

@@ -17,7 +17,7 @@ ${rows.join('\n')}
 Kinds that the git of a machine cannot make are skipped there, and the test says so: reftable needs git 2.45, Git LFS and \`scalar\` need their programs.
 
 ## How it is done
-- **Submodules.** Worktrees, lanes and clean checkouts get the files of each submodule on the commit that is recorded, from the copy in your own \`.git/modules\`; nothing is fetched over a network. In a worktree it is a repository of its own, with the objects of yours by reference. One that you have not checked out stays an empty folder. What lands has the link that it had: a submodule that an agent moves is named and left.
+- **Submodules.** Worktrees, lanes and clean checkouts get the files of each submodule on the commit that is recorded, from the copy in your own \`.git/modules\`; nothing is fetched over a network. In a worktree it is a repository of its own, with the objects of yours by reference. One that you have not checked out stays an empty folder. What lands has the link that it had: a submodule that an agent moves is named and left, and the worktree of a lane that holds work in one is kept.
 - **Git LFS.** Files are taken from your own \`.git/lfs\`, and nothing is downloaded: a file whose content is not there stays a pointer, as in your clone.
 - **Sparse checkouts** stay sparse in worktrees, lanes and clean checkouts. What is not checked out is in every commit as it was.
 - **Filters.** Ralph runs none but LFS. Where a committed file needs one to be readable, a worktree or a clean checkout would not have it, so it is refused. Lanes are committed by Ralph itself, so there no filter is accepted.
