@@ -12,7 +12,7 @@ import { pick } from '../domain/text/fields.ts';
 import { asObject, parseObject } from '../domain/text/json.ts';
 import { formatProblem, isProblem, type Problem } from '../domain/text/problem.ts';
 import { proveOutside } from '../opening/prove-outside.ts';
-import { errorLine } from '../platform/error-words.ts';
+import { errorLine, errorWords } from '../platform/error-words.ts';
 import { ensureFolder, namesIn, readIfThere, writePrivate } from '../platform/files.ts';
 import type { RunPaths } from '../store/paths.ts';
 import { type Env, statePaths } from '../store/state.ts';
@@ -48,7 +48,9 @@ export function closeWorkerFolder(env: Env, name: string): void {
 /** Folders alone: a link that an agent has put there leads to what is not ours. */
 function unitsIn(folder: string): readonly string[] {
   const units = join(folder, 'units');
-  return namesIn(units).filter(name => lstatSync(join(units, name)).isDirectory());
+  return namesIn(units).filter(name =>
+    lstatSync(join(units, name), { throwIfNoEntry: false })?.isDirectory(),
+  );
 }
 
 /** Its work is in its place and nowhere else. */
@@ -66,12 +68,18 @@ export function noteLane(paths: RunPaths, settings: Settings, env: Env): void {
   writePrivate(paths.state.lane, JSON.stringify({ env: lane, settings: pick(settings, ...OF_LANE) }));
 }
 
-/** Takes away what was made for a lane on this machine, once. Returns why it is left. */
+/** Takes away what was made for a lane on this machine. Returns why it is left. */
 export async function tearDownLane(paths: RunPaths, env: Env): Promise<Problem | undefined> {
+  const problem = await runTeardown(paths, env);
+  // Not before: one that is cut off is run again.
+  rmSync(paths.state.lane, { force: true });
+  return problem;
+}
+
+async function runTeardown(paths: RunPaths, env: Env): Promise<Problem | undefined> {
   const record = parseObject(readIfThere(paths.state.lane) ?? '');
   const own = asObject(record?.settings) as Partial<Settings> | undefined;
   const command = own?.laneTeardown;
-  rmSync(paths.state.lane, { force: true });
   if (command === undefined) return undefined;
   const settings: Settings = { ...defaultSettings('loop'), ...own, checkRetries: 0 };
   const lane = asObject(record?.env) as Env | undefined;
@@ -123,10 +131,14 @@ export async function removeLeftover(
 ): Promise<string | undefined> {
   const folder = join(workersFolder(env), worker);
   const problem = await tearDownLane(pathsOf({ folder, env }, { id: unit }), env);
-  removePlace(place, env);
-  if (unitsIn(folder).length === 0) {
-    rmSync(folder, { recursive: true, force: true });
-    rmSync(statePaths(env).fleet.worker(worker), { force: true });
+  try {
+    removePlace(place, env);
+    if (unitsIn(folder).length === 0) {
+      rmSync(folder, { recursive: true, force: true });
+      rmSync(statePaths(env).fleet.worker(worker), { force: true });
+    }
+  } catch (error) {
+    return `${place} cannot be removed: ${errorWords(error)}`;
   }
   return problem && formatProblem(problem);
 }

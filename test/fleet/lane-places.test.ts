@@ -22,7 +22,8 @@ describeWithPostgres('a lane of a fleet', () => {
         '.gitignore': '.ralph/\n',
       }),
     );
-    lanes.project.settings({ laneSetup: note('up'), laneTeardown: note('down') });
+    // Contained, a clean proof would write its notes into a folder of its own.
+    lanes.project.settings({ laneSetup: note('up'), laneTeardown: note('down'), containment: 'off' });
     lanes.project.git('add', '-f', '.ralph/settings.json');
     lanes.project.git('commit', '--quiet', '-m', 'settings');
     const rig = fleetRig(await postgres().createDatabase(), lanes);

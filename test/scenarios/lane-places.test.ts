@@ -14,7 +14,8 @@ function rigWith(tasks: string) {
   const notes = folder().dir;
   const rig = rigFor(repo({ 'README.md': '# test\n', 'tasks.md': tasks, '.gitignore': '.ralph/\n' }));
   const [laneSetup, laneTeardown] = [NOTE('up', notes), NOTE('down', notes)];
-  rig.project.settings({ laneSetup, laneTeardown });
+  // Contained, a clean proof would write its notes into a folder of its own.
+  rig.project.settings({ laneSetup, laneTeardown, containment: 'off' });
   for (const lane of ['T1', 'T2'])
     rig.does(lane, 'task', `${NOTE(`agent-${lane}`, notes)}; mkdir -p work; echo ${lane} > work/${lane}`);
   const lines = (what: string) => readFileSync(join(notes, what), 'utf8').trim().split('\n').sort();

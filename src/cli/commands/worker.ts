@@ -60,6 +60,7 @@ leaves the step of each unit, pushes what is there and ends within 25 seconds.
     const sandbox = await sandboxOf(call);
     const database = orThrow(await openFleet(options, all, { isWorker: true }));
     const name = `${String(options.name ?? hostname())}-${randomBytes(2).toString('hex')}`;
+    if (name.includes('/')) refuse(`--name ${String(options.name)}`, 'must have no slash in it');
     const folder = orThrow(openWorkerFolder(env, name));
     const drain = new AbortController();
     const say = createSay(call);
