@@ -150,7 +150,10 @@ function wrongNames({ remote, base }: PullRequestOptions): Problem | undefined {
 }
 
 /** Of two that try at the same time one gets it. */
-export function openLedger(request: PullRequestRequest, { secrets }: Access): Promise<ForgeLedger | Problem> {
+export function openLedger(
+  request: PullRequestRequest,
+  { secrets }: Pick<Access, 'secrets'>,
+): Promise<ForgeLedger | Problem> {
   const { project, id, saw } = request;
   const run = readEnded({ project, env: withoutToken(request.env), id });
   if (isProblem(run)) return Promise.resolve(run);
