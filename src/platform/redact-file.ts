@@ -4,7 +4,7 @@ import { StringDecoder } from 'node:string_decoder';
 import { createStreamRedactor, type Redact } from '../domain/text/secrets.ts';
 import { createPrivate, tryTo } from './files.ts';
 
-const PAGE = 1024 * 1024;
+const PAGE = 256 * 1024;
 
 /**
  * A file without a secret is only read. One that cannot be rewritten stays as it is: it is the user's alone, and whoever shows it takes the
