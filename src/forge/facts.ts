@@ -52,7 +52,7 @@ export async function lookAtPull(look: Look): Promise<Seen | Problem> {
   if (isProblem(words)) return words;
   const me = (await forge.me()) ?? pull.author;
   if (isProblem(me)) return me;
-  const heard = await sortWords(look, words, me);
+  const heard = await sortWords(look, words, me, pull.head);
   if (isProblem(heard)) return heard;
   const facts: ForgeFacts = {
     ...{ state: pull.state, isDraft: pull.isDraft, branch, isMergeable: pull.isMergeable },
@@ -98,6 +98,7 @@ async function sortWords(
   { forge, listenTo, state }: Look,
   words: readonly Word[],
   me: string,
+  head: string,
 ): Promise<(Pick<Seen, 'requests' | 'unheard'> & { readonly isApproved: boolean }) | ForgeProblem> {
   const { heard } = state();
   const requests: Word[] = [];
@@ -109,7 +110,10 @@ async function sortWords(
     if (isProblem(counts)) return counts;
     if (!counts) unheard++;
     else {
-      if (word.verdict !== undefined && word.verdict !== 'other') verdicts.set(word.author, word.verdict);
+      // What was pushed after an approval nobody has approved.
+      const isOld = word.verdict === 'approved' && word.commit !== head;
+      if (word.verdict !== undefined && word.verdict !== 'other')
+        verdicts.set(word.author, isOld ? 'other' : word.verdict);
       if (asksFor(word) && !heard.includes(word.id)) requests.push(word);
     }
   }

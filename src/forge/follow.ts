@@ -138,9 +138,15 @@ export interface Following extends Stretch {
   readonly published: Published | undefined;
 }
 
+/** A forge that says yes and does nothing is asked no more often than this. */
+const MOST_TRIES = 5;
+const IN_VAIN = 'The forge was asked several times, and nothing changed there.';
+
 async function followLoop(following: Following): Promise<FollowResult | Problem | 'again'> {
   const { request, access, ledger, number, work } = following;
   let said = '';
+  let before: ForgeAction['kind'] | undefined;
+  let tries = 0;
   for (;;) {
     if (request.abort.aborted || ledger.takeCancel()) return { runId: request.id, outcome: 'interrupted' };
     const seen = await look(following);
@@ -151,9 +157,12 @@ async function followLoop(following: Following): Promise<FollowResult | Problem 
     const words = wordsOf(action);
     if (words !== said && words !== '') request.say(words);
     said = words;
+    tries = action.kind === before ? tries + 1 : 0;
+    before = action.kind;
+    if (action.kind !== 'wait' && tries >= MOST_TRIES) return end(following, seen, 'needs_you', IN_VAIN);
     const next = await perform(following, seen, action);
     if (next !== 'look') return isProblem(next) ? orInterrupted(request, next) : next;
-    if (action.kind === 'wait') await pause(request.poll, request.abort);
+    if (action.kind === 'wait' || tries > 0) await pause(request.poll, request.abort);
   }
 
   async function look({ looked }: Stretch): Promise<Seen | Problem> {
@@ -204,7 +213,8 @@ async function perform(
       const { head } = seen.pull;
       const { method } = request.terms;
       const act = () => access.forge.merge(number, head, method);
-      return refusedMerge(await ledger.act('merge', String(number), act, () => ({ commit: head })));
+      const merged = await ledger.act('merge', String(number), act, () => ({ commit: head }));
+      return orEnd(following, seen, refusedMerge(merged));
     }
     case 'end':
       return end(following, seen, action.reason, action.detail);
@@ -248,10 +258,11 @@ function again(value: unknown): Problem | 'look' {
   return isProblem(value) && !(value as ForgeProblem).isUnsure ? value : 'look';
 }
 
-/** Its head has moved, or it cannot be merged yet: the next look says which. */
-function refusedMerge(value: unknown): Problem | 'look' {
-  const { status } = (isProblem(value) ? value : {}) as ForgeProblem;
-  return status === 409 ? 'look' : again(value);
+/** Its head has moved: the next look says how. What else the forge refuses, only people can change. */
+function refusedMerge(value: unknown): Problem | 'look' | { readonly needsYou: string } {
+  const { status = 0, what = '' } = (isProblem(value) ? value : {}) as Partial<ForgeProblem>;
+  if (status === 409) return 'look';
+  return status >= 400 && status < 500 ? { needsYou: `Not merged: ${what}.` } : again(value);
 }
 
 async function orEnd(

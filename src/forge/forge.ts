@@ -39,6 +39,8 @@ export interface Word {
   readonly text: string;
   /** Of a review. */
   readonly verdict?: 'approved' | 'changes_requested' | 'other';
+  /** The commit that a review saw. */
+  readonly commit?: string;
   /** Of a thread. */
   readonly file?: string;
   readonly line?: number;

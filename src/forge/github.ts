@@ -191,7 +191,7 @@ async function readWords(http: Http, asked: Asked, number: number): Promise<read
   const resolved = threads.length === 0 ? new Set<number>() : await resolvedThreads(http, asked, number);
   if (isProblem(resolved)) return resolved;
   return [
-    ...reviews.filter(isObject).map(review => ({ ...wordOf(review, 'review'), verdict: verdictOf(review) })),
+    ...reviews.filter(isObject).map(reviewOf),
     ...threads
       .filter(isObject)
       .map(threadOf)
@@ -213,6 +213,11 @@ function wordOf(json: Json, kind: Word['kind']): Word {
     isBot: stringAt(user, 'type') === 'Bot',
     text: (stringAt(json, 'body') ?? '').slice(0, LONGEST_WORDS),
   };
+}
+
+function reviewOf(json: Json): Word {
+  const commit = stringAt(json, 'commit_id');
+  return { ...wordOf(json, 'review'), verdict: verdictOf(json), ...(commit !== undefined && { commit }) };
 }
 
 function verdictOf({ state }: Json): NonNullable<Word['verdict']> {

@@ -55,6 +55,35 @@ describe('what is followed until the end', () => {
     ]);
   });
 
+  test('what was pushed after an approval is not merged by it', async () => {
+    const { work, forge } = await started();
+    const review = word('alice', '', { state: 'APPROVED', commit_id: '1'.repeat(40) });
+    forge.state.reviews.push(review);
+    const merges = () => forge.state.requests.filter(each => each.startsWith('PUT '));
+    let early: readonly string[] = ['nobody waited'];
+    forge.state.arrives = () => {
+      if (!forge.state.comments.some(({ body }) => body.includes('approved this commit'))) return;
+      if (review.commit_id !== undefined) early = merges();
+      delete review.commit_id;
+    };
+    const { code, result } = await follow(work, forge, '--merge');
+    expect([code, result.outcome, early]).toEqual([0, 'merged', []]);
+  });
+
+  test.each([
+    [405, 'answers with 405', 1],
+    [409, 'nothing changed there', 5],
+  ])('a forge that refuses to merge with %i: it needs somebody', async (status, said, times) => {
+    const { work, forge } = await started();
+    forge.state.reviews.push(word('alice', '', { state: 'APPROVED' }));
+    forge.state.arrives = (count, what) => {
+      if (what.startsWith('PUT ')) forge.state.faults.set(count, { status });
+    };
+    const { code, result } = await follow(work, forge, '--merge');
+    expect([code, result.outcome, result.detail]).toEqual([1, 'needs_you', expect.stringContaining(said)]);
+    expect(forge.state.requests.filter(each => each.startsWith('PUT '))).toHaveLength(times);
+  });
+
   test('closed by somebody', async () => {
     const { work, forge } = await started();
     forge.state.done = (_, what) => {

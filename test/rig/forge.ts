@@ -23,6 +23,7 @@ export interface FakeWord {
   readonly user: { readonly login: string; readonly type: string };
   body: string;
   state?: string;
+  commit_id?: string;
   path?: string;
   line?: number;
   in_reply_to_id?: number;
@@ -225,7 +226,8 @@ function createAnswers(
       case 'PUT /pulls/:id/merge':
         return pull ? merge(pull, body) : missing;
       case 'GET /pulls/:id/reviews':
-        return found(state.reviews);
+        // Of the head, unless a test says of which.
+        return found(state.reviews.map(review => ({ commit_id: tip(pull?.head ?? ''), ...review })));
       case 'GET /pulls/:id/comments':
         return found(state.threads);
       case 'POST /pulls/:id/comments/:id/replies':

@@ -29,7 +29,7 @@ export interface ForgeFacts {
   /** The head has just arrived: its checks may not have been announced yet. */
   readonly isFresh: boolean;
   readonly requests: readonly ForgeRequest[];
-  /** Somebody with write permission approves, and nobody asks for changes. */
+  /** Somebody with write permission approves the head as it is, and nobody asks for changes. */
   readonly isApproved: boolean;
 }
 
@@ -151,7 +151,7 @@ function greenStep({ checks, isDraft, isApproved }: ForgeFacts, terms: ForgeTerm
   if (isDraft && (terms.ready || terms.merge)) return { kind: 'mark-ready' };
   if (!terms.merge) return end('pull_request_ready', detail);
   if (detail !== '') return end('needs_you', `Not merged. ${detail}`);
-  return isApproved ? { kind: 'merge' } : wait('nobody has approved it yet');
+  return isApproved ? { kind: 'merge' } : wait('nobody has approved this commit yet');
 }
 
 function rounds(count: number): string {

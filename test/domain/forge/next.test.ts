@@ -98,7 +98,7 @@ const ROWS: Row[] = [
   [
     'green, --merge, not approved',
     { isDraft: false },
-    { kind: 'wait', why: 'nobody has approved it yet' },
+    { kind: 'wait', why: 'nobody has approved this commit yet' },
     { merge: true },
   ],
   ['green, --merge, approved', { isDraft: false, isApproved: true }, { kind: 'merge' }, { merge: true }],
