@@ -66,7 +66,7 @@ export function memory(base: Files) {
     treeOf: async (commit: string) => treeOf(commit),
     bring: async () => undefined,
     changedPaths: async (before: string, after: string) => changedPaths(before, after),
-    async checkout(tree: string, folder: string) {
+    async checkoutAll(tree: string, folder: string) {
       for (const [path, text] of Object.entries(filesOf(tree))) {
         mkdirSync(dirname(join(folder, path)), { recursive: true });
         writeFileSync(join(folder, path), text);
