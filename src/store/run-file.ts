@@ -4,7 +4,7 @@ import { mkdirSync, readdirSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { parentOf } from '../domain/lanes/board.ts';
 import type { ForkOf, LoopCommand } from '../domain/run/event.ts';
-import { parseObject } from '../domain/text/json.ts';
+import { isObject, parseObject } from '../domain/text/json.ts';
 import { closest, type Problem } from '../domain/text/problem.ts';
 import { errorCode } from '../platform/error-words.ts';
 import {
@@ -232,7 +232,10 @@ export function liveRun(project: ProjectPaths, id: string): LiveRun | undefined 
 /** undefined when the file is missing or damaged: a run that died while it was being created. */
 export function readRunFile(paths: RunPaths): RunFile | undefined {
   const file = parseObject(tryTo(() => readIfThere(paths.run)) ?? '');
-  return file && 'command' in file ? (file as unknown as RunFile) : undefined;
+  if (!file || !('command' in file)) return undefined;
+  const { given, ...rest } = file as unknown as RunFile;
+  // What a damaged disk has left of it is nothing to begin again with.
+  return isObject(given) && isObject(given.flags) ? { ...rest, given: given as unknown as Given } : rest;
 }
 
 /** When it began; a lane with the run that it belongs to. Milliseconds. */

@@ -163,7 +163,8 @@ async function killed(arena: Arena, before: (ralph: number) => void): Promise<bo
 
 function killWatchdog(ralph: number): void {
   for (const pid of processesWith('ralph-watchdog')) {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    // Those of other runs come and go meanwhile.
+    const stat = tryTo(() => readFileSync(`/proc/${pid}/stat`, 'utf8')) ?? '';
     if (Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]) === ralph) process.kill(pid, 'SIGKILL');
   }
 }
