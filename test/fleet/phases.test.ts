@@ -138,7 +138,12 @@ function script(path: string, text: string): void {
 async function begin(rig: FleetRig, phase: Phase) {
   const own = label(phase);
   const isChecked = own === 'in-a-check';
-  const unit = await rig.submit(...CHECKED, '--need', own, ...(isChecked ? ['--check', CHECK] : []));
+  const unit = await rig.submit(
+    ...CHECKED,
+    '--need',
+    own,
+    ...(isChecked ? ['--check', CHECK, '--containment', 'off'] : []),
+  );
   const start = (machine: Machine = {}) => rig.workerOn(machine, own, '--label', own);
   if (own === 'in-the-claim') return { unit, phase, ...(await behindLock(rig, unit, own)), worker: start() };
   const name = isChecked || own === 'after-the-claim' ? own : `${own}-${unit}`;

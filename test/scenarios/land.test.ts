@@ -406,7 +406,7 @@ describe('a unit of a fleet that was fetched', () => {
       const { code, stdout } = await ralph(['discard', 'u-1', '--json'], { cwd: work.dir });
       const { outcome, removed, back, left } = JSON.parse(stdout);
       expect([code, outcome, removed]).toEqual([0, 'discarded', [`origin/${branch}`]]);
-      expect(work.git('branch', '--all', '--format=%(refname:short)')).toBe('main\n');
+      expect(work.git('branch', '--all', '--list', `*${branch}`)).toBe('');
       expect(work.git('rev-parse', 'refs/ralph/kept/u-1/discarded')).toBe(tip);
       expect(work.git('status', '--porcelain')).toBe('?? mine.txt\n');
       const again = await ralph(['discard', 'u-1'], { cwd: work.dir });

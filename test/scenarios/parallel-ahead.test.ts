@@ -10,7 +10,15 @@ const RED_TOGETHER = 'if test -e work/US-001.txt && test -e work/US-002.txt; the
 
 it('checks the next candidate meanwhile, and lands both in order', async () => {
   const rig = slowRig('exit 0');
-  const { result, stderr } = await runParallel(rig.lanes, '--parallel', '8', '--check', rig.check);
+  const { result, stderr } = await runParallel(
+    rig.lanes,
+    '--parallel',
+    '8',
+    '--check',
+    rig.check,
+    '--containment',
+    'off',
+  );
   expect(result.stopReason, stderr).toBe('all_stories_approved');
   expect(rig.hasMet('checked-together')).toBe(true);
   expect(landingOrder(rig.lanes)).toEqual(STORIES);
@@ -20,7 +28,15 @@ it('checks the next candidate meanwhile, and lands both in order', async () => {
 it('throws away what stands on a candidate that fails, and blames nobody else for it', async () => {
   const rig = slowRig(RED_TOGETHER);
   rig.lanes.does('US-002', 'merge-fix', 'mv work/US-002.txt work/US-002.repaired.txt');
-  const { result, stderr } = await runParallel(rig.lanes, '--parallel', '8', '--check', rig.check);
+  const { result, stderr } = await runParallel(
+    rig.lanes,
+    '--parallel',
+    '8',
+    '--check',
+    rig.check,
+    '--containment',
+    'off',
+  );
   expect(result.stopReason, stderr).toBe('all_stories_approved');
   expect(rig.hasMet('checked-together')).toBe(true);
   const returns = result.lanes.map(lane => [lane.id, lane.returns]);
