@@ -10,9 +10,20 @@ process.on('message', async ({ argv, cwd, mark }) => {
   try {
     code = await main(argv);
   } catch (error) {
-    writeSync(2, `thrown: ${error?.stack ?? error}\n`);
+    write(2, `thrown: ${error?.stack ?? error}\n`);
   }
-  writeSync(1, mark);
-  writeSync(2, mark);
+  write(1, mark);
+  write(2, mark);
   process.send({ code });
 });
+
+/** A pipe may be full of what the command has printed: its reader is given a millisecond. */
+function write(fd, text) {
+  for (let rest = Buffer.from(text); rest.length > 0; )
+    try {
+      rest = rest.subarray(writeSync(fd, rest));
+    } catch (error) {
+      if (error.code !== 'EAGAIN') throw error;
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1);
+    }
+}

@@ -246,6 +246,7 @@ test('whatever is damaged, every command answers', { timeout: 900_000 }, async (
         expectSentence(argv, { code, said: stdout + stderr });
       }
     }),
-    { numRuns: IS_THOROUGH ? 500 : 100, endOnFailure: true },
+    // The same examples each time, but in the campaign: what it finds there is a fault of today's change here.
+    IS_THOROUGH ? { numRuns: 500, endOnFailure: true } : { numRuns: 100, endOnFailure: true, seed: 1 },
   );
 });
