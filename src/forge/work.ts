@@ -68,7 +68,7 @@ async function leavingsOf(run: EndedRun, base: string): Promise<Leavings | Probl
   const found = await findLeavings(run);
   if (isProblem(found)) return found;
   if ('conflicts' in found) {
-    const what = 'you and the run have changed the same lines, so they cannot be told apart';
+    const what = 'you and the run have changed the same lines: nobody can say whose they are';
     return { where: run.id, what, fix: 'commit what you want of them, or run it in a worktree' };
   }
   return 'nothing' in found ? committedWork(run, found.nothing, base) : found;

@@ -5,9 +5,9 @@ import { listSome } from '../domain/text/feedback.ts';
 import { commitPhrase, phrase } from './phrases.ts';
 import type { Mark } from './style.ts';
 
-type Told = Exclude<ForgeEvent, { readonly type: 'forge-started' }>;
+type ShownEvent = Exclude<ForgeEvent, { readonly type: 'forge-started' }>;
 
-export function forgeWords(event: Told): readonly [Mark, string] {
+export function forgeWords(event: ShownEvent): readonly [Mark, string] {
   switch (event.type) {
     case 'forge':
       return actWords(event);

@@ -1,13 +1,13 @@
 /** `ralph support`: one archive for a bug report. What is in it is shown before it is written; secrets are taken out, and so are the words of people. */
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { homedir, release, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { loadSettings } from '../../config/load.ts';
 import { isProblem } from '../../domain/text/problem.ts';
 import { createRedactor } from '../../domain/text/secrets.ts';
-import { withoutWords } from '../../domain/text/shorten-record.ts';
 import { capture } from '../../platform/capture.ts';
 import { fileSize, readBytes, readIfThere } from '../../platform/files.ts';
+import { joinWords } from '../../platform/shell.ts';
 import { VERSION } from '../../platform/version.ts';
 import { counted, megabytes } from '../../report/numbers.ts';
 import { type ProjectPaths, projectAt, runPaths } from '../../store/paths.ts';
@@ -52,7 +52,7 @@ by their length, unless you say --words.
     answer(output, { file: isDry ? null : file, parts: list }, () =>
       isDry
         ? 'Nothing was written.'
-        : `Written: ${file}. Look at it before you attach it: tar -xzf ${file} -O | less`,
+        : `Written: ${file}. Look at it before you attach it: ${joinWords(['tar', '-xzf', file, '-O'])} | less`,
     );
     return 0;
   },
@@ -129,13 +129,34 @@ async function pack({ cwd, env }: Call, file: string, parts: readonly Part[]): P
   try {
     for (const { name, text } of parts) writeFileSync(join(folder, name), text, { mode: 0o600 });
     const names = parts.map(({ name }) => name);
-    const { code, output } = await capture(['tar', '-czf', file, '-C', folder, ...names], {
+    // Under another name until it is whole: half an archive would look like one.
+    const part = `${file}.part`;
+    const { code, output } = await capture(['tar', '-czf', part, '-C', folder, ...names], {
       cwd,
       env,
       timeout: 60_000,
     });
-    if (code !== 0) refuse(file, `cannot be written: ${output.trim() || `tar ended with ${code}`}`);
+    if (code === 0) return renameSync(part, file);
+    rmSync(part, { force: true });
+    refuse(file, `cannot be written: ${output.trim().split('\n')[0] || `tar ended with ${code}`}`);
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
+}
+
+/** Whatever their length. */
+const WORDS = new Set([
+  ...['text', 'task', 'prompt', 'title', 'output', 'message', 'hint', 'question', 'answer', 'body'],
+  ...['words', 'diff', 'notes', 'description', 'summary', 'content', 'result', 'line', 'lines', 'excerpt'],
+]);
+/** Longer ones are words, too, whatever they are called. */
+const LONGEST = 160;
+
+/** For whoever looks for a fault of Ralph the length of what people and agents have said is enough. */
+function withoutWords(value: unknown, name = ''): unknown {
+  if (typeof value === 'string')
+    return value.length > LONGEST || WORDS.has(name) ? `[${value.length} characters]` : value;
+  if (Array.isArray(value)) return value.map(each => withoutWords(each, name));
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, withoutWords(each, key)]));
 }
