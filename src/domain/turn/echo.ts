@@ -104,7 +104,7 @@ interface Found {
 
 /** undefined: what is still to come decides. */
 function judge(places: readonly Place[], found: Found): boolean | undefined {
-  const lines = linesOf(found.before);
+  const lines = linesBack(found.before);
   const same = places.filter(({ tag }) => tag === found.tag);
   const looks = same.flatMap(place => {
     if (isCloseBefore(found.before, place)) return [true];
@@ -117,27 +117,25 @@ function judge(places: readonly Place[], found: Found): boolean | undefined {
 }
 
 /** What of the tag's own line may be a prefix: all of it but for the end that the prompt has, too. */
-function prefixesOf(lines: readonly string[], { before }: Place): readonly string[] {
-  const [alone = '', line = ''] = lines.slice(-2);
+function prefixesOf(lines: LinesBack, { before }: Place): readonly string[] {
+  const [line = '', alone = ''] = [lines.at(0), lines.at(1)];
   const same = commonEnd(line, before);
   const own = Array.from({ length: same + 1 }, (_, kept) => line.slice(0, line.length - kept));
   // One that the line break parted from the tag is that of an earlier line, too.
   const isShort = line === '' && alone !== '' && alone.length <= LONGEST_PREFIX;
-  const isCommon = isShort && lines.slice(0, -2).some(each => withoutPrefix(each, alone) !== undefined);
+  const isCommon = isShort && lines.some(2, each => withoutPrefix(each, alone) !== undefined);
   return isCommon ? [...own, alone] : own;
 }
 
 /** Backwards from the tag, line by line, without the prefix or a number before each. */
-function isBefore(
-  lines: readonly string[],
-  { before: wanted, enough, after, own }: Place,
-  prefix: string,
-): boolean {
+function isBefore(lines: LinesBack, { before: wanted, enough, after, own }: Place, prefix: string): boolean {
   // A prompt that is nothing but the tag: so is its echo.
-  if (wanted === '') return after.length === own && lines.every(line => line === '');
+  if (wanted === '') return after.length === own && !lines.some(0, line => line !== '');
   const spare = Math.max(0, wanted.length - enough);
   let left = wanted.length;
-  for (const line of lines.toReversed()) {
+  for (let at = 0; ; at++) {
+    const line = lines.at(at);
+    if (line === undefined) break;
     const text = withoutPrefix(line, prefix) ?? line;
     const same = commonEnd(text, wanted.slice(0, left));
     left -= same;
@@ -161,7 +159,8 @@ function compareAfter({ after, isOver }: Found, place: Place, prefix: string): b
   const { after: wanted, own } = place;
   if (wanted.length === own) return false;
   let at = 0;
-  for (const [index, line] of linesOf(after.slice(0, WINDOW)).entries()) {
+  for (const [index, raw] of after.slice(0, WINDOW).split(LINE_END).entries()) {
+    const line = lettersAtLeast(raw, prefix.length + wanted.length - at);
     const length = Math.min(wanted.length - at, line.length);
     if (line.startsWith(wanted.slice(at, at + length))) at += length;
     else {
@@ -194,9 +193,35 @@ function commonEnd(one: string, other: string): number {
 }
 
 /** In JSON a line ends in two letters. */
-function linesOf(text: string): readonly string[] {
-  return text.split(/\n|\\n/).map(letters);
+const LINE_END = /\n|\\n/;
+
+type LinesBack = ReturnType<typeof linesBack>;
+
+/** The lines by their letters, the last one first. Few are looked at, so each is read when it is. */
+function linesBack(text: string) {
+  const raw = text.split(LINE_END);
+  const known: string[] = [];
+  const at = (index: number): string | undefined => {
+    const line = raw[raw.length - 1 - index];
+    if (line !== undefined) known[index] ??= letters(line);
+    return known[index];
+  };
+  return {
+    at,
+    some: (from: number, isWanted: (line: string) => boolean) =>
+      raw.slice(0, raw.length - from).some((_, index) => isWanted(at(from + index) ?? '')),
+  };
 }
+
+/** All letters of a line, or its first ones, if they are as many behind a number at its start. */
+function lettersAtLeast(line: string, count: number): string {
+  const first = letters(line.slice(0, 4 * count));
+  const wanted = count + (/^\p{N}+/u.exec(first)?.[0].length ?? 0);
+  // An escape that is cut off has letters, which the whole one has not.
+  return first.length >= wanted + LONGEST_ESCAPE ? first.slice(0, wanted) : letters(line);
+}
+
+const LONGEST_ESCAPE = 10;
 
 /** What no formatting changes. Escapes of HTML and JSON have letters of their own. */
 function letters(text: string): string {
