@@ -1,5 +1,5 @@
 /** Takes worktrees of Ralph's own away: one whose work is safe elsewhere, and no other. */
-import { lstatSync, rmSync } from 'node:fs';
+import { existsSync, lstatSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { isProblem, type Problem } from '../domain/text/problem.ts';
 import { tryTo } from '../platform/files.ts';
@@ -17,6 +17,7 @@ import {
   findSite,
   isFree,
   lockOf,
+  recordOf,
   type Site,
   type SiteOptions,
   whyNotOurs,
@@ -41,19 +42,17 @@ async function remove(site: Site, force: boolean): Promise<Problem | undefined> 
   const place = statePaths(site.env).git(path);
   const hasFolder = !isFree(site);
   const hasBranch = await branchExists(site);
-  if (!hasFolder && !hasBranch) return { where: path, what: 'there is no such worktree' };
+  if (!hasFolder && !hasBranch && recordOf(site) === undefined)
+    return { where: path, what: 'there is no such worktree' };
   const problem =
     (hasFolder ? await whyKeepFolder(site) : undefined) ??
     (hasFolder ? await whyKeepSubmodules(site) : undefined) ??
     (hasFolder && !force ? await whyKeepIgnored(site) : undefined) ??
     (hasBranch ? await whyKeepCommits(site) : undefined);
   if (problem) return problem;
-  if (hasFolder) {
-    // Forced, because git would look at the files itself, and run what the repository says. We have looked.
-    const removed = await git.run(['worktree', 'remove', '--force', '--', path]);
-    if (removed.code !== 0)
-      return { where: path, what: `git does not remove it: ${complaint(removed.output, removed.code)}` };
-  }
+  // Forced, because git would look at the files itself, and run what the repository says. We have looked.
+  const left = await takeAway(site, ['--force']);
+  if (left) return left;
   forgetPlace(place);
   for (const file of [project.worktreeOwner(name), project.worktreeUnready(name)])
     rmSync(file, { force: true });
@@ -82,15 +81,27 @@ export async function discardWorktree({
     if (!isFree(site)) {
       const kept = (await whyKeepSubmodules(site)) ?? (keepIgnored ? await whyKeepIgnored(site) : undefined);
       if (kept) return kept;
-      const removed = await git.run(['worktree', 'remove', '--force', '--force', '--', path]);
-      if (removed.code !== 0) return { where: path, what: complaint(removed.output, removed.code) };
     }
+    const record = recordOf(site);
+    // It has none when its removal was cut off: git takes the folder away first, in no order, and then its record.
+    if (record !== undefined && !existsSync(join(path, '.git')))
+      rmSync(path, { recursive: true, force: true });
+    const left = await takeAway(site, ['--force', '--force']);
+    if (left) return left;
     forgetPlace(place);
     for (const file of [project.worktreeOwner(name), project.worktreeUnready(name)])
       rmSync(file, { force: true });
     if (await branchExists(site)) await git.run(['branch', '--quiet', '-D', '--', branch]);
     return undefined;
   });
+}
+
+/** The folder, and what git has on record of it: the one may be gone without the other. */
+async function takeAway(site: Site, force: readonly string[]): Promise<Problem | undefined> {
+  const { path, repository } = site;
+  if (isFree(site) && recordOf(site) === undefined) return undefined;
+  const { code, output } = await repository.git.run(['worktree', 'remove', ...force, '--', path]);
+  return code === 0 ? undefined : { where: path, what: `git does not remove it: ${complaint(output, code)}` };
 }
 
 async function whyKeepFolder(site: Site): Promise<Problem | undefined> {

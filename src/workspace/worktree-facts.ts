@@ -1,8 +1,8 @@
 /** What is known of a worktree: whether its name can be one, what is at its path, what the user should hear of it. */
 import { existsSync, lstatSync, readdirSync, realpathSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, relative, resolve } from 'node:path';
 import type { Problem } from '../domain/text/problem.ts';
-import { readIfThere } from '../platform/files.ts';
+import { namesIn, readIfThere } from '../platform/files.ts';
 import type { Env } from '../platform/git.ts';
 import { joinWords } from '../platform/shell.ts';
 import { type ProjectPaths, projectPaths } from '../store/paths.ts';
@@ -87,11 +87,21 @@ export function isIncomplete({ gitDir }: Repository): boolean {
 }
 
 /** The same by what git has on record of a path at which there is nothing. */
-export async function isListedIncomplete({ path, repository }: Site): Promise<boolean> {
-  const { stdout } = await repository.git.run(['worktree', 'list', '--porcelain']);
-  const entries = stdout.split('\n\n').map(entry => entry.split('\n'));
-  const own = entries.find(([first]) => first === `worktree ${path}`);
-  return own?.some(line => UNFINISHED.test(line.replace(/^locked /, ''))) ?? false;
+export function isListedIncomplete(site: Site): boolean {
+  const record = recordOf(site);
+  return record !== undefined && UNFINISHED.test(readIfThere(join(record, 'locked')) ?? '');
+}
+
+/** Where git has on record that a worktree is at the path, whether there is one or not. */
+export function recordOf({ path, root, repository }: Site): string | undefined {
+  const wanted = join(realpathSync(root), relative(root, path), '.git');
+  const records = join(repository.commonDir, 'worktrees');
+  return namesIn(records)
+    .map(name => join(records, name))
+    .find(record => {
+      const at = readIfThere(join(record, 'gitdir'))?.trimEnd();
+      return at !== undefined && resolve(record, at) === wanted;
+    });
 }
 
 /** What is at the path, if that is a worktree of the repository, on whatever branch. */

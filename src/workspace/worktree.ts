@@ -116,7 +116,7 @@ async function setIncompleteAside(site: Site): Promise<void> {
   const { path, repository } = site;
   const there = await worktreeAt(site);
   // Also one that was being set aside when that was cut off.
-  const isGone = !there && isFree(site) && (await isListedIncomplete(site));
+  const isGone = !there && isFree(site) && isListedIncomplete(site);
   if (!isGone && (!there || !isIncomplete(there))) return;
   if (!isGone) renameSync(path, `${path}.incomplete-${Date.now()}`);
   await repository.git.run(['worktree', 'unlock', path]);

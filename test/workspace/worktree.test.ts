@@ -1,10 +1,10 @@
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
-import { chmodSync, mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { identify, type ProcessId } from '../../src/platform/process-table.ts';
 import { projectPaths } from '../../src/store/paths.ts';
-import { removeWorktree } from '../../src/workspace/remove-worktree.ts';
+import { discardWorktree, removeWorktree } from '../../src/workspace/remove-worktree.ts';
 import {
   listWorktrees,
   openWorktree,
@@ -445,6 +445,44 @@ describe('removing a worktree', () => {
     expect(problem?.what).toMatch(what);
     expect(problem?.fix ?? '').toMatch(fix);
     expect(work.git('for-each-ref')).toBe(refs);
+  });
+
+  const cutOff: Readonly<Record<string, (path: string) => void>> = {
+    'before git took its record away': path => rmSync(path, { recursive: true }),
+    'when its `.git` was gone and files were left': path => rmSync(join(path, '.git')),
+    'in an empty folder': path => {
+      rmSync(path, { recursive: true });
+      mkdirSync(path);
+    },
+  };
+  test.for(Object.entries(cutOff))('that was cut off %s ends at the next try', async ([, cut]) => {
+    const work = repo();
+    const { path } = await opened(work, 'a');
+    cut(path);
+    expect(await discardWorktree({ root: work.dir, env, name: 'a' })).toBeUndefined();
+    expect(work.git('worktree', 'list').trim().split('\n')).toHaveLength(1);
+    expect(work.git('branch', '--format=%(refname:short)')).toBe('main\n');
+    expect(existsSync(path)).toBe(false);
+  });
+
+  test('does not take a folder for one that git has no record of', async () => {
+    const work = repo();
+    const { path } = await opened(work, 'a');
+    rmSync(join(path, '.git'));
+    work.git('worktree', 'prune');
+    expect((await discardWorktree({ root: work.dir, env, name: 'a' }))?.what).toMatch(
+      /git does not remove it/,
+    );
+    expect(existsSync(join(path, 'README.md'))).toBe(true);
+  });
+
+  test('that has lost its folder and its branch takes away what git has on record', async () => {
+    const work = repo();
+    const { path } = await opened(work, 'a');
+    rmSync(path, { recursive: true });
+    work.git('update-ref', '-d', 'refs/heads/ralph/a');
+    expect(await removeWorktree({ root: work.dir, env, name: 'a' })).toBeUndefined();
+    expect(work.git('worktree', 'list').trim().split('\n')).toHaveLength(1);
   });
 
   test('of a name that there is not is a problem', async () => {
