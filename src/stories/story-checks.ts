@@ -18,7 +18,7 @@ type Parts = RunContext & { readonly list: StoryList };
 
 export function createStoryChecks(parts: Parts, keeper: StoryKeeper) {
   const { settings } = parts;
-  const { all, run, steps, inputs } = createRounds(parts, keeper);
+  const { all, run, steps, ...prover } = createRounds(parts, keeper);
   const wanted = () => checksOf(commandsAfter(keeper.round()), settings, parts.ownChecks);
   // What is red at the start is said and must pass all the same: a story is not done with a red check.
   const baseline = createBaseline({ ...parts, checks: all, excused: false });
@@ -39,8 +39,7 @@ export function createStoryChecks(parts: Parts, keeper: StoryKeeper) {
     all,
     /** Those that the iteration needs. */
     wanted,
-    /** What the checks rest on. */
-    inputs,
+    ...prover,
     /** Runs them, and those of the last round once more in a clean checkout. */
     steps: {
       ...steps,
@@ -80,7 +79,7 @@ function createRounds(parts: Parts, keeper: StoryKeeper) {
     return isNews && result.passed ? { ...result, passed: false, voided: RED_BEFORE } : result;
   };
   let round: readonly Check[] = [];
-  const { steps, inputs } = createProver(parts, {
+  const { steps, ...prover } = createProver(parts, {
     commands: allCommands(parts.list, settings.checks),
     checks: () => round,
     as: result => numbered(judged(result)),
@@ -89,7 +88,7 @@ function createRounds(parts: Parts, keeper: StoryKeeper) {
     round = checks;
     return steps.check(iteration);
   };
-  return { all, run, steps, inputs };
+  return { ...prover, all, run, steps };
 }
 
 /** What is red there opens its story again: whatever is changed now has to be reviewed. */

@@ -13,7 +13,7 @@ import { secondsSince } from '../platform/clock.ts';
 import { ensureFolder, linkOver, writePrivate } from '../platform/files.ts';
 import { changedTests } from '../workspace/changed-tests.ts';
 import { accumulatedDiff } from '../workspace/diff.ts';
-import { watchHidden } from '../workspace/hidden-files.ts';
+import { listOthers } from '../workspace/hidden-files.ts';
 import { openOwnGit } from '../workspace/own-git.ts';
 import { runScmTasks } from '../workspace/scm.ts';
 import { readStatus } from '../workspace/tree-status.ts';
@@ -111,7 +111,7 @@ async function beginningOf(context: RunContext, own: OwnSteps): Promise<RunStart
   if (isProblem(status)) return undefined;
   const { tree, head = null, branch = null } = status;
   const dirty = await noteYours(context, status, own.apart);
-  const hidden = await watchHidden()(status.own, tree);
+  const hidden = await own.prover.hiddenIn(status.own, { tree }, await listOthers(status.own));
   return {
     ...{ tree, head, branch },
     ...defined({ staged: start.staged }),

@@ -3,6 +3,7 @@ import { basename } from 'node:path';
 import { type Check, type CheckResult, isGreen } from '../domain/checks/check.ts';
 import type { Emit } from '../domain/run/event.ts';
 import { listSome } from '../domain/text/feedback.ts';
+import { defined } from '../domain/text/fields.ts';
 import { formatProblem, isProblem, type Problem } from '../domain/text/problem.ts';
 import { type Steps, warn } from '../engine/steps.ts';
 import { linkOver } from '../platform/files.ts';
@@ -12,7 +13,7 @@ import { beganAt } from '../store/run-file.ts';
 import { besideTree, lendIgnored, unkept } from '../workspace/beside-tree.ts';
 import { type InputWatch, watchCheckInputs } from '../workspace/check-inputs.ts';
 import { planCommit } from '../workspace/commit-plan.ts';
-import { watchHidden } from '../workspace/hidden-files.ts';
+import { type HiddenWatch, listOthers, watchHidden } from '../workspace/hidden-files.ts';
 import { type OwnGit, openOwnGit } from '../workspace/own-git.ts';
 import type { Snapshot } from '../workspace/own-index.ts';
 import { SUBMODULE } from '../workspace/own-objects.ts';
@@ -38,6 +39,8 @@ export interface Prover {
   readonly steps: Required<Pick<Steps, 'check' | 'checked' | 'confirm' | 'proveHandedOver'>>;
   /** The files as the last round left them: to save another look, when nothing has touched them since. */
   look(): Snapshot | undefined;
+  /** Looks for what git ignores and did not ignore when the run began. */
+  readonly hiddenIn: HiddenWatch;
 }
 
 /** A round of checks, and the files before and after it; undefined: there is no check, or the files are not in git. */
@@ -47,6 +50,8 @@ interface Round {
   readonly after?: Snapshot | undefined;
   /** Files that the checks change each time. */
   readonly unsettled: readonly string[];
+  /** What the index does not have, where somebody asked. */
+  readonly others?: readonly string[];
 }
 
 export function createProver(parts: RunContext, wanted: Wanted): Prover {
@@ -65,8 +70,11 @@ export function createProver(parts: RunContext, wanted: Wanted): Prover {
     tell(inputsChanged, last.unsettled);
   };
   const keep = async (tree: OwnGit | undefined, round: Round) => {
-    last = round;
-    addInputs(await hiddenNow(parts, tree, round, hiddenIn));
+    // What is red proves nothing anyway.
+    const isAsked = parts.past().prepared?.start && isGreen(round.results);
+    const others = tree && isAsked ? await listOthers(tree) : undefined;
+    last = { ...round, ...defined({ others }) };
+    addInputs(await hiddenNow(parts, tree, last, hiddenIn));
     return round.results;
   };
   const steps: Prover['steps'] = {
@@ -107,7 +115,7 @@ export function createProver(parts: RunContext, wanted: Wanted): Prover {
       return results;
     },
   };
-  return { inputs, steps, look: () => last.after };
+  return { inputs, steps, look: () => last.after, hiddenIn };
 }
 
 /** Beside the rounds of other lanes, where there are some. */
@@ -204,26 +212,23 @@ export function cleanCheckout(
 async function hiddenNow(
   { past }: RunContext,
   own: OwnGit | undefined,
-  { results }: Round,
-  look: ReturnType<typeof watchHidden>,
+  { others }: Round,
+  look: HiddenWatch,
 ): Promise<readonly string[]> {
   const { start } = past().prepared ?? {};
-  // What is red proves nothing anyway.
-  if (!own || !start || !isGreen(results)) return [];
-  return (await look(own, start.tree, start.hidden)).map(
-    path => `${shownPath(path)} (a new rule hides it from git)`,
-  );
+  if (!own || !start || !others) return [];
+  return (await look(own, start, others)).map(path => `${shownPath(path)} (a new rule hides it from git)`);
 }
 
 /** What was checked in place and is handed over as something else. A clean proof is of what is handed over. */
 async function unkeptNow(
   { past, included, project, paths }: RunContext,
   own: OwnGit | undefined,
-  { results, after }: Round,
+  { others, after }: Round,
 ): Promise<readonly string[]> {
   const { start } = past().prepared ?? {};
-  if (!own || !after || !start || included || !isGreen(results)) return [];
-  return unkept(own, { start: start.tree, since: beganAt(project, paths) }, after.tree);
+  if (!own || !after || !start || included || !others) return [];
+  return unkept(own, { start: start.tree, since: beganAt(project, paths) }, { tree: after.tree, others });
 }
 
 /** Says each thing once: it is in the result as well. */

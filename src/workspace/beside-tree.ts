@@ -3,10 +3,10 @@
  * of which git keeps another content than theirs.
  */
 import {
+  existsSync,
   lstatSync,
   mkdirSync,
   mkdtempSync,
-  readdirSync,
   readFileSync,
   readlinkSync,
   rmSync,
@@ -17,6 +17,7 @@ import { dirname, join } from 'node:path';
 import { isProblem, type Problem } from '../domain/text/problem.ts';
 import { tryTo } from '../platform/files.ts';
 import type { Git } from '../platform/git.ts';
+import { isEmptyFolder } from './hidden-files.ts';
 import type { OwnGit } from './own-git.ts';
 import { SUBMODULE, type TreeEntry } from './own-objects.ts';
 import { isRalphs, shownPath } from './repository.ts';
@@ -56,9 +57,13 @@ export interface Start {
 
 /**
  * What a checkout of this tree would not hold as the checks saw it, byte by byte, each with the reason. What was so at the start is the
- * user's.
+ * user's. `others`: what `listOthers` gave.
  */
-export async function unkept(own: OwnGit, { start, since }: Start, tree: string): Promise<readonly string[]> {
+export async function unkept(
+  own: OwnGit,
+  { start, since }: Start,
+  { tree, others }: { readonly tree: string; readonly others: readonly string[] },
+): Promise<readonly string[]> {
   const beside = await besideTree(own, tree, tree);
   const changed = await own.changedPaths(start, tree);
   if (isProblem(beside) || isProblem(changed)) return ['files that cannot be compared with what git keeps'];
@@ -72,25 +77,25 @@ export async function unkept(own: OwnGit, { start, since }: Start, tree: string)
   return [
     ...beside.left,
     ...differs.map(path => `${shownPath(path)} (git keeps another content of it)`),
-    ...(await emptyFolders(own, since)).map(path => `${shownPath(path)} (git keeps no empty folder)`),
+    ...(await emptyFolders(own, since, others)).map(path => `${shownPath(path)} (git keeps no empty folder)`),
   ];
 }
 
-/** Those that were made since. All files are in the index by now: what git lists besides is a folder without any. */
-async function emptyFolders(own: OwnGit, since: number): Promise<readonly string[]> {
-  const { records } = await own.git
-    .at(own.top)
-    .list(['ls-files', '--others', '--exclude-standard', '--directory', '-z']);
-  return records.filter(path => {
-    const folder = join(own.top, path);
-    const made = path.endsWith('/') && !isRalphs(path) && tryTo(() => lstatSync(folder))?.birthtimeMs;
-    return made && made >= since && isEmpty(folder);
+/** Those that were made since, and are not ignored. */
+async function emptyFolders(
+  own: OwnGit,
+  since: number,
+  others: readonly string[],
+): Promise<readonly string[]> {
+  const made = others.filter(path => {
+    const born = isRalphs(path) ? undefined : tryTo(() => lstatSync(join(own.top, path)))?.birthtimeMs;
+    return born !== undefined && born >= since && isEmptyFolder(own.top, path);
   });
-}
-
-function isEmpty(folder: string): boolean {
-  const entries = tryTo(() => readdirSync(folder, { withFileTypes: true }));
-  return entries?.every(entry => entry.isDirectory() && isEmpty(join(folder, entry.name))) === true;
+  if (made.length === 0) return [];
+  const flags = ['--others', '--exclude-standard', '--directory', '-z'];
+  const { records } = await own.git.at(own.top).list(['ls-files', ...flags]);
+  const visible = new Set(records);
+  return made.filter(path => visible.has(path));
 }
 
 /** What decides about the content that git keeps of a file. */
@@ -98,7 +103,8 @@ const CONVERTING = ['text', 'crlf', 'eol', 'ident', 'working-tree-encoding', 'fi
 
 /** Those that git does not keep as they are, or may not. */
 async function convertedIn(own: OwnGit, entries: readonly TreeEntry[]): Promise<readonly TreeEntry[]> {
-  if (entries.length === 0) return [];
+  const isAll = own.repository.settings.some(([key]) => key === 'core.autocrlf' || key === 'core.eol');
+  if (isAll || !hasRules(own.top, entries)) return isAll ? entries : [];
   const there = own.git.at(own.top);
   const asked = await there.bytes(
     ['check-attr', '-z', '--stdin', ...CONVERTING],
@@ -107,10 +113,16 @@ async function convertedIn(own: OwnGit, entries: readonly TreeEntry[]): Promise<
   const named = new Set<string>();
   for (let at = 0; at + 2 < asked.records.length; at += 3)
     if (asked.records[at + 2] !== 'unspecified') named.add(asked.records[at] ?? '');
-  const isAll =
-    asked.code !== 0 ||
-    own.repository.settings.some(([key]) => key === 'core.autocrlf' || key === 'core.eol');
-  return isAll ? entries : entries.filter(({ bytes }) => named.has(bytes));
+  return asked.code === 0 ? entries.filter(({ bytes }) => named.has(bytes)) : entries;
+}
+
+/** Whether a file of rules is in a folder that one of these is in: Ralph's own git directory has none for them. */
+function hasRules(top: string, entries: readonly TreeEntry[]): boolean {
+  const folders = new Set<string>();
+  for (const { bytes } of entries)
+    for (let at = dirname(bytes); !folders.has(at); at = dirname(at)) folders.add(at);
+  const above = Buffer.from(`${top}/`).toString('latin1');
+  return [...folders].some(at => existsSync(Buffer.from(`${above}${at}/.gitattributes`, 'latin1')));
 }
 
 async function rulesOf(own: OwnGit, tree: string): Promise<readonly TreeEntry[]> {

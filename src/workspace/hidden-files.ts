@@ -2,26 +2,33 @@
  * Files that git ignores now and would not have ignored when the run began: a rule that was added since hides them. They are in no diff
  * and in no commit, and checks in the work tree see them all the same.
  */
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { isProblem } from '../domain/text/problem.ts';
+import { tryTo } from '../platform/files.ts';
 import type { Git } from '../platform/git.ts';
 import type { OwnGit } from './own-git.ts';
 import { isRalphs } from './repository.ts';
+
+export type HiddenWatch = ReturnType<typeof watchHidden>;
 
 /** Gives them, from the top; a folder ends with a slash. `before`: those that were hidden when the run began. What git cannot say is none. */
 export function watchHidden() {
   /** Ignored from the start: not asked for again. */
   const known = new Set<string>();
-  return async (own: OwnGit, start: string, before: readonly string[] = []): Promise<readonly string[]> => {
-    const flags = ['-z', '-o', '-i', '--exclude-standard', '--directory'];
-    const { records } = await own.git.at(own.top).list(['ls-files', ...flags]);
+  return async (
+    own: OwnGit,
+    { tree: start, hidden: before = [] }: { readonly tree: string; readonly hidden?: readonly string[] },
+    others: readonly string[],
+  ): Promise<readonly string[]> => {
     const wasHidden = (path: string) =>
       before.some(each => each === path || (each.endsWith('/') && path.startsWith(each)));
-    const fresh = records.filter(
-      path => !known.has(path) && !isRalphs(path) && !GENERATED.test(path) && !wasHidden(path),
-    );
+    const isFresh = (path: string) =>
+      !known.has(path) && !isRalphs(path) && !GENERATED.test(path) && !wasHidden(path);
+    if (!others.some(path => isFresh(path) && !isEmptyFolder(own.top, path))) return [];
+    const flags = ['-z', '-o', '-i', '--exclude-standard', '--directory'];
+    const fresh = (await own.git.at(own.top).list(['ls-files', ...flags])).records.filter(isFresh);
     if (fresh.length === 0) return [];
     const ignored = new Set(
       (await ignoredBy(own.objects, folder => writeRules(own, start, folder), fresh)) ?? fresh,
@@ -30,6 +37,22 @@ export function watchHidden() {
     const hidden = fresh.filter(path => !ignored.has(path));
     return hidden.filter(path => !hidden.some(other => other.endsWith('/') && isBelow(path, other)));
   };
+}
+
+/**
+ * What the index does not have: since it was made what the files are, that is what git ignores, in one list with the folders that have
+ * no file. One walk for both questions.
+ */
+export async function listOthers({ git, top }: OwnGit): Promise<readonly string[]> {
+  return (await git.at(top).list(['ls-files', '-z', '-o', '--directory'])).records;
+}
+
+export function isEmptyFolder(top: string, path: string): boolean {
+  const isEmpty = (folder: string): boolean =>
+    tryTo(() => readdirSync(folder, { withFileTypes: true }))?.every(
+      entry => entry.isDirectory() && isEmpty(join(folder, entry.name)),
+    ) === true;
+  return path.endsWith('/') && isEmpty(join(top, path));
 }
 
 function isBelow(path: string, folder: string): boolean {
