@@ -3,7 +3,6 @@ import { basename } from 'node:path';
 import { type Check, type CheckResult, isGreen } from '../domain/checks/check.ts';
 import type { Emit } from '../domain/run/event.ts';
 import { listSome } from '../domain/text/feedback.ts';
-import { defined } from '../domain/text/fields.ts';
 import { formatProblem, isProblem, type Problem } from '../domain/text/problem.ts';
 import { type Steps, warn } from '../engine/steps.ts';
 import { linkOver } from '../platform/files.ts';
@@ -70,10 +69,7 @@ export function createProver(parts: RunContext, wanted: Wanted): Prover {
     tell(inputsChanged, last.unsettled);
   };
   const keep = async (tree: OwnGit | undefined, round: Round) => {
-    // What is red proves nothing anyway.
-    const isAsked = parts.past().prepared?.start && isGreen(round.results);
-    const others = tree && isAsked ? await listOthers(tree) : undefined;
-    last = { ...round, ...defined({ others }) };
+    last = { ...round, ...(await othersNow(parts, tree, round)) };
     addInputs(await hiddenNow(parts, tree, last, hiddenIn));
     return round.results;
   };
@@ -206,6 +202,15 @@ export function cleanCheckout(
     protection,
     ...(setup !== undefined && { setup: { command: setup, failAction: 'APPEND', timeout: setupTimeout } }),
   };
+}
+
+/** What is red proves nothing anyway, and is not asked about. */
+async function othersNow(
+  { past }: RunContext,
+  own: OwnGit | undefined,
+  { results }: Round,
+): Promise<Pick<Round, 'others'>> {
+  return own && past().prepared?.start && isGreen(results) ? { others: await listOthers(own) } : {};
 }
 
 /** What is ignored is not handed over: a check that needs it proves nothing about what is. */
