@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
+import { PROMISE_IDS } from './test/promises.ts';
 
 /**
  * Three levels, by name: docs/development.md says what each proves, and when.
@@ -33,7 +34,7 @@ const PROGRAMS = /platform\/code-cache|mutation\/(commit|narrow)|report\/damaged
 const CORE =
   /^(library|package|consumer)|scenarios\/(001-demo|001-run|001-signals|resume|interrupt|hangs|keys)\.|hooks\/stop|fleet\/worker/;
 
-/** A test that runs a program and holds a promise of the contract says so: `{ tags: 'promise' }`. */
+/** A test that runs a program and holds a promise of the contract says so: `{ tags: ['promise', 'P-json'] }`. */
 const PROMISE = 'promise';
 
 const files = readdirSync('test', { recursive: true, encoding: 'utf8' })
@@ -41,7 +42,8 @@ const files = readdirSync('test', { recursive: true, encoding: 'utf8' })
   .filter(name => name.endsWith('.test.ts') && !/^(hosts|browser)\//.test(name));
 const isUnit = (name: string) => new RegExp(`^(${UNITS.source})`).test(name) && !PROGRAMS.test(name);
 /** A file costs a process of its own, whatever is run in it: so only those with such a test. Of the red team the first of each class is one. */
-const isPromise = (name: string) => /tags: 'promise'|^attacks\(/m.test(readFileSync(`test/${name}`, 'utf8'));
+const isPromise = (name: string) =>
+  /tags: \[?\s*'promise'|^attacks\(/m.test(readFileSync(`test/${name}`, 'utf8'));
 const isWanted = (name: string) => (isCore ? CORE.test(name) : !isQuick || isPromise(name));
 const paths = (names: readonly string[]) => names.map(name => `test/${name}`);
 
@@ -75,7 +77,10 @@ export default defineConfig({
     hookTimeout: 300_000,
     expect: { poll: { timeout: 120_000 } },
     setupFiles: ['test/rig/seed.ts'],
-    tags: [{ name: PROMISE, description: 'Runs a program, and holds a promise of the contract.' }],
+    tags: [
+      { name: PROMISE, description: 'Runs a program, and holds a promise of the contract.' },
+      ...PROMISE_IDS.map(name => ({ name })),
+    ],
     // Two more than cores: many tests wait for a time to pass, or for a process to end.
     maxWorkers: 4,
     sequence: { sequencer: LongestFirst },

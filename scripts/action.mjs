@@ -31,7 +31,7 @@ process.exitCode = await main();
 async function main() {
   if (!existsSync(bin)) {
     console.log(
-      '::error::This is the source of Ralph, not a release: use a tag such as @v0.2.0, or @release.',
+      '::error::This is the source of Ralph, not a release: use a tag such as @v0.3.0, or @release.',
     );
     return 2;
   }

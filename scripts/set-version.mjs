@@ -1,4 +1,4 @@
-// Writes a version into every file that holds it. `npm run set-version 0.2.0`, then `npm run check` and a commit: docs/releasing.md.
+// Writes a version into every file that holds it. `npm run set-version 0.3.0`, then `npm run check` and a commit: docs/releasing.md.
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -8,7 +8,7 @@ const root = process.env.RALPH_ROOT ?? join(dirname(fileURLToPath(import.meta.ur
 const [version = ''] = process.argv.slice(2);
 
 if (!/^\d+\.\d+\.\d+(-[\w.]+)?$/.test(version)) {
-  console.error(`"${version}" is no version: npm run set-version 0.2.0`);
+  console.error(`"${version}" is no version: npm run set-version 0.3.0`);
   process.exit(2);
 }
 

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { apiEntries, apiReference } from '../scripts/api-reference.mjs';
@@ -9,6 +9,7 @@ import { TROUBLES } from '../src/domain/turn/trouble.ts';
 import { VERSION } from '../src/platform/version.ts';
 import { bundleSchema } from '../src/proof/bundle/format.ts';
 import { readTemplate } from '../src/store/templates.ts';
+import { findHoldings, type Holding, PROMISE_IDS, PROMISES } from './promises.ts';
 import { repositoriesPage } from './repositories/page.ts';
 import { expectGenerated, expectTable } from './rig/generated.ts';
 import { ralph } from './rig/ralph.ts';
@@ -37,7 +38,7 @@ test('the JSON schema of bundles is the format', { tags: 'promise' }, () => {
   expectGenerated('schema/proof.schema.json', `${JSON.stringify(bundleSchema(), null, 2)}\n`);
 });
 
-test('the skill of the plugin is the text of ralph prd plan', { tags: 'promise' }, () => {
+test('the skill of the plugin is the text of ralph prd plan', { tags: ['promise', 'P-prd-plan'] }, () => {
   const head = `---
 name: ralph-plan
 description: 'Plan a feature for a Ralph loop together with the user: writes ralph/prd.md and ralph/tasks.json. Use it for /ralph-plan, "plan this feature for ralph", "create a ralph prd", "generate tasks for ralph".'
@@ -88,11 +89,38 @@ test('the version is that of package.json', { tags: 'promise' }, () => {
 });
 
 test('the library reference is what the doc comments say, and every export has one', {
-  tags: 'promise',
+  tags: ['promise', 'P-library'],
 }, () => {
   expect(apiEntries().filter(({ doc }) => doc === '')).toEqual([]);
   expectGenerated('docs/reference/library.md', apiReference());
 });
+
+test('every promise has a test that names it, and no test names another', { tags: 'promise' }, () => {
+  const ids = new Set(holdings().map(({ id }) => id));
+  expect(PROMISE_IDS.filter(id => !ids.has(id))).toEqual([]);
+  expect([...ids].filter(id => !PROMISE_IDS.includes(id))).toEqual([]);
+});
+
+test('the table of promises is what the tests hold', { tags: 'promise' }, () => {
+  const cell = (text: string) => text.replaceAll('<', '&lt;').replaceAll('|', '\\|');
+  const found = holdings();
+  const rows = Object.entries(PROMISES).flatMap(([group, promises]) =>
+    Object.entries(promises).map(([id, words]) => {
+      const tests = found.filter(each => each.id === id);
+      const held = tests.map(({ file, title }) => `\`test/${file}\`: ${cell(title)}`).join('<br>');
+      return `| ${id} | ${group} | ${cell(words)} | ${held} |\n`;
+    }),
+  );
+  const head = '| id | about | promise | held by |\n|---|---|---|---|\n';
+  expectTable('docs/reference/stability.md', `${head}${rows.join('')}`);
+});
+
+function holdings(): readonly Holding[] {
+  return readdirSync(join(ROOT, 'test'), { recursive: true, encoding: 'utf8' })
+    .filter(name => name.endsWith('.test.ts'))
+    .sort()
+    .flatMap(name => findHoldings(name, readFileSync(join(ROOT, 'test', name), 'utf8')));
+}
 
 test('the page of repositories is what the tests try', () => {
   expectGenerated('docs/repositories.md', repositoriesPage());

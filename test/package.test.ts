@@ -62,13 +62,15 @@ test('the bill of materials names everything that is in the bundles, with its ha
   expect([...new Set(missing)]).toEqual([]);
 });
 
-test('nothing runs when it is installed, and nothing is installed with it', { tags: 'promise' }, () => {
+test('nothing runs when it is installed, and nothing is installed with it', {
+  tags: ['promise', 'P-package'],
+}, () => {
   const { scripts, dependencies = {} } = read('package.json');
   expect(dependencies).toEqual({});
   expect(Object.keys(scripts).filter(name => /^(pre|post)?install$/.test(name))).toEqual([]);
 });
 
-test('the same source makes the same package, wherever it is built', () => {
+test('the same source makes the same package, wherever it is built', { tags: 'P-package' }, () => {
   const copy = folder();
   const tracked = execFileSync('git', ['ls-files', '-co', '--exclude-standard', '-z'], {
     cwd: ROOT,
@@ -94,7 +96,7 @@ test('the same source makes the same package, wherever it is built', () => {
   expect(packed(copy.dir)).toBe(packed(ROOT));
 });
 
-test('the package has what every host’s plugin is installed from', () => {
+test('the package has what every host’s plugin is installed from', { tags: 'P-plugin-files' }, () => {
   const packed = execFileSync('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], {
     cwd: ROOT,
     encoding: 'utf8',

@@ -28,7 +28,7 @@ const ORDER = {
     ...['resume', 'git', 'pull-requests', 'state', 'secrets'],
     ...['containment', 'sandbox', 'guard', 'hooks', 'cheats'],
     ...['steering', 'report', 'dashboard', 'notifications', 'traces'],
-    ...['simulate', 'mutate', 'verify', 'action', 'library', 'performance'],
+    ...['simulate', 'mutate', 'verify', 'action', 'library', 'performance', 'stability'],
   ],
   '.': ['repositories', 'architecture', 'development', 'adding-an-agent', 'releasing', 'out-of-scope'],
 };

@@ -9,6 +9,7 @@ import { errorCode, errorWords } from '../platform/error-words.ts';
 import { environment } from '../platform/shell.ts';
 import { VERSION } from '../platform/version.ts';
 import { projectRoot } from '../store/paths.ts';
+import { laterState } from '../store/state.ts';
 import {
   type Call,
   type CliCommand,
@@ -46,6 +47,8 @@ async function runCommand(
   const output = createOutput(parsed.options, env);
   try {
     const cwd = workingFolder(parsed.options);
+    const later = name === 'hook' ? undefined : laterState(env); // a hook says it in words of its host
+    if (later) throw new Problems([later]);
     return await command.run({ ...parsed, cwd, root: projectRoot(cwd), env, output });
   } catch (error) {
     return reportError(error, output);

@@ -6,6 +6,7 @@ import { databaseUrl } from '../fleet/database-url.ts';
 import type { UnitReading } from '../fleet/reading.ts';
 import { fileSize } from '../platform/files.ts';
 import { isRunning } from '../store/lease.ts';
+import { laterLedger } from '../store/ledger-end.ts';
 import { repairMirror } from '../store/mirror.ts';
 import { type ProjectPaths, projectAt, type RunPaths, runPaths } from '../store/paths.ts';
 import { findRun, liveRuns } from '../store/run-file.ts';
@@ -76,6 +77,8 @@ export async function withUnit<Value>(
     const found = await findUnit(database, args[0]);
     if (isProblem(found)) throw alsoMissing(found);
     const unit = orThrow(await openReading(database, env, found.id));
+    const later = laterLedger(unit.id, unit.paths.events);
+    if (later) throw new Problems([later]);
     if (options.follow !== true) refuseUnbegun(unit);
     return await show({ ...unit, unit });
   } catch (error) {

@@ -6,6 +6,7 @@ import { errorWords } from '../platform/error-words.ts';
 import { readIfThere } from '../platform/files.ts';
 import { checkField, readFields } from './kinds.ts';
 import { mergeLayers } from './merge.ts';
+import { renamedTo, settingCalled, versionProblems } from './names.ts';
 import type { SettingsCommand, SettingsLayer } from './setting.ts';
 import { defaultSettings, SETTINGS } from './settings.ts';
 import type { Settings } from './settings-shape.ts';
@@ -88,19 +89,24 @@ interface Layer extends SettingsLayer {
 }
 
 function readLayer(path: string, name: string): Layer {
-  const broken = (what: string, fix?: string): Layer => ({
-    name,
-    there: true,
-    layer: {},
-    problems: [{ where: name, what, ...(fix && { fix }) }],
-  });
   let source: string | undefined;
   try {
     source = readIfThere(path);
   } catch (error) {
-    return broken(`cannot be read: ${errorWords(error)}`);
+    const problems = [{ where: name, what: `cannot be read: ${errorWords(error)}` }];
+    return { name, there: true, layer: {}, problems };
   }
-  if (source === undefined) return { name, there: false, layer: {}, problems: [] };
+  return source === undefined
+    ? { name, there: false, layer: {}, problems: [] }
+    : { name, there: true, ...parseSettings(source, name) };
+}
+
+/** What a settings file says, and what is wrong in it. */
+export function parseSettings(source: string, name: string): SettingsLayer {
+  const broken = (what: string, fix?: string): SettingsLayer => ({
+    layer: {},
+    problems: [{ where: name, what, ...(fix && { fix }) }],
+  });
   let value: unknown;
   try {
     value = JSON.parse(source.replace(/^\uFEFF/, ''));
@@ -109,7 +115,12 @@ function readLayer(path: string, name: string): Layer {
     return broken(what, 'comments and trailing commas are not allowed');
   }
   if (!isObject(value)) return broken('must hold a JSON object');
-  return { name, there: true, layer: readFields(FIELDS, value), problems: checkSettings(value, name) };
+  const { $schema: _, version, ...own } = value;
+  // What a later version calls its settings is not known here: that one sentence is enough.
+  const later = versionProblems(version, name);
+  if (later.length > 0) return { layer: {}, problems: later };
+  const problems = Object.entries(own).flatMap(([key, inner]) => checkSetting(key, inner, `${name}: ${key}`));
+  return { layer: readFields(FIELDS, own), problems };
 }
 
 /** Where the JSON breaks, as a line and column, if the engine says so. */
@@ -123,8 +134,8 @@ function jsonTrouble(source: string, error: unknown): string {
 
 const FIELDS = Object.fromEntries(SETTINGS.map(row => [row.key, { kind: row.kind }]));
 
-function checkSettings(value: Readonly<Record<string, unknown>>, file: string): readonly Problem[] {
-  return Object.entries(value)
-    .filter(([key]) => key !== '$schema')
-    .flatMap(([key, inner]) => checkField(FIELDS, key, inner, `${file}: ${key}`));
+function checkSetting(key: string, value: unknown, where: string): readonly Problem[] {
+  const meant = Object.hasOwn(FIELDS, key) ? undefined : settingCalled(key);
+  if (meant) return [{ where, what: 'unknown setting', ...renamedTo(meant.key) }];
+  return checkField(FIELDS, key, value, where);
 }

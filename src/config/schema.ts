@@ -1,5 +1,6 @@
 /** Two views of the settings table: the JSON schema that editors use, and the reference that people read. */
 import { VERSION } from '../platform/version.ts';
+import { SETTINGS_VERSION } from './names.ts';
 import type { Setting } from './setting.ts';
 import { GROUPS, SETTINGS } from './settings.ts';
 
@@ -16,6 +17,13 @@ export function buildSchema(): Readonly<Record<string, unknown>> {
     additionalProperties: false,
     properties: {
       $schema: { type: 'string' },
+      version: {
+        type: 'integer',
+        minimum: 1,
+        maximum: SETTINGS_VERSION,
+        description: 'The version of these settings.',
+        default: 1,
+      },
       ...Object.fromEntries(SETTINGS.map(row => [row.key, property(row)])),
     },
   };
@@ -69,6 +77,9 @@ For completion in an editor, \`$schema\` names the settings of this version:
 \`\`\`
 
 or \`"../node_modules/@ralph-loop/ralph/schema/settings.schema.json"\` those of the one that is installed.
+
+\`"version": ${SETTINGS_VERSION}\` says for which version of the settings a file is written; without it that is 1. A file for a later version is refused. A key that has another
+name is named with it, and [\`ralph migrate\`](stability.md#bring-your-settings-up-to-date) renames it.
 
 ${groups.join('\n')}`;
 }

@@ -5,20 +5,23 @@ import { didYouMean, type Problem } from '../domain/text/problem.ts';
 import { errorWords } from '../platform/error-words.ts';
 import { loadBundled } from '../platform/package.ts';
 import { readValue } from './kinds.ts';
+import { renamedTo, settingCalled, versionProblems, yamlName } from './names.ts';
 import type { Setting, SettingsLayer } from './setting.ts';
 import { SETTINGS } from './settings.ts';
 
-const BLOCK = 'ralph_loop';
+export const BLOCK = 'ralph_loop';
 
 const { isMap, isNode, LineCounter, parseDocument } = loadBundled('yaml') as typeof import('yaml');
 
 export function loadYaml(path: string, name: string): SettingsLayer {
-  let source: string;
   try {
-    source = readFileSync(path, 'utf8');
+    return parseYaml(readFileSync(path, 'utf8'), name);
   } catch (error) {
     return { layer: {}, problems: [{ where: name, what: `cannot be read: ${errorWords(error)}` }] };
   }
+}
+
+export function parseYaml(source: string, name: string): SettingsLayer {
   const lines = new LineCounter();
   const document = parseDocument(source, { lineCounter: lines, prettyErrors: false });
   const at = (position: number | undefined) => `${name}:${lines.linePos(position ?? 0).line}`;
@@ -31,7 +34,7 @@ export function loadYaml(path: string, name: string): SettingsLayer {
   const layer: Record<string, unknown> = {};
   for (const { key, value, position } of entries(root)) {
     if (key !== BLOCK) problems.push(unknownKey(at(position), key, [BLOCK]));
-    else if (isMap(value)) readBlock(value, at, layer, problems);
+    else if (isMap(value)) readBlock(value, { name, at }, layer, problems);
     else problems.push({ where: at(position), what: `${BLOCK} must hold settings` });
   }
   return { layer, problems };
@@ -39,26 +42,24 @@ export function loadYaml(path: string, name: string): SettingsLayer {
 
 /** Settings that `ralph loop` takes, by their names here. */
 const KNOWN: ReadonlyMap<string, Setting> = new Map(
-  SETTINGS.filter(row => row.flag?.loop !== undefined).map(row => [
-    row.yaml?.name ?? snakeCase(row.key),
-    row,
-  ]),
+  SETTINGS.filter(row => row.flag?.loop !== undefined).map(row => [yamlName(row), row]),
 );
-
-function snakeCase(key: string): string {
-  return key.replace(/[A-Z]/g, letter => `_${letter.toLowerCase()}`);
-}
 
 function readBlock(
   block: YAMLMap,
-  at: (position: number | undefined) => string,
+  { name, at }: { readonly name: string; at(position: number | undefined): string },
   layer: Record<string, unknown>,
   problems: Problem[],
 ): void {
+  const plainOf = (value: unknown) => (isNode(value) ? value.toJSON() : value);
+  const version = entries(block).find(({ key }) => key === 'version');
+  const later = versionProblems(plainOf(version?.value), at(version?.position));
+  if (later.length > 0) return void problems.push(...later);
   for (const { key, value, position } of entries(block)) {
+    if (key === 'version') continue;
     const setting = KNOWN.get(key);
-    const plain = isNode(value) ? value.toJSON() : value;
-    if (!setting) problems.push(unknownKey(at(position), key, KNOWN.keys()));
+    const plain = plainOf(value);
+    if (!setting) problems.push({ ...unknownKey(at(position), key, KNOWN.keys()), ...renamed(key, name) });
     else if (plain === null)
       continue; // null: no limit, the default
     else {
@@ -68,6 +69,11 @@ function readBlock(
       else layer[setting.key] = readValue(kind, plain);
     }
   }
+}
+
+function renamed(key: string, file: string): Pick<Problem, 'fix'> {
+  const meant = settingCalled(key);
+  return meant && KNOWN.has(yamlName(meant)) ? renamedTo(yamlName(meant), file) : {};
 }
 
 function entries(map: YAMLMap) {

@@ -4,7 +4,7 @@ import { findDialect } from '../agents/registry.ts';
 import { transcriptSize } from '../agents/transcript.ts';
 import { type HookOrders, readOrders } from '../domain/session/hook-orders.ts';
 import { contract, isElsewhere, type SessionState } from '../domain/session/session.ts';
-import { isProblem } from '../domain/text/problem.ts';
+import { formatProblem, isProblem } from '../domain/text/problem.ts';
 import {
   changeSession,
   findSession,
@@ -14,6 +14,7 @@ import {
   sessionIn,
 } from '../store/session-file.ts';
 import { hold, openRun, record } from '../store/session-ledger.ts';
+import { laterState } from '../store/state.ts';
 import { onCommand } from './commands.ts';
 import { refusal } from './guard.ts';
 import { putBack, undoneWords, withProtected } from './protected.ts';
@@ -76,6 +77,8 @@ async function answerInSession(
   root: string,
   input: HookInput,
 ): Promise<HookAnswer> {
+  const later = moment === 'command' || moment === 'stop' ? laterState(process.env) : undefined;
+  if (later) throw new Error(formatProblem(later));
   switch (moment) {
     case 'start':
       return onStart(root, input);

@@ -22,6 +22,7 @@ import { isRunning } from '../store/lease.ts';
 import { type ProjectPaths, projectAt, type RunPaths, runPaths } from '../store/paths.ts';
 import { findRun, listRuns as listIds } from '../store/run-file.ts';
 import { send } from '../store/send.ts';
+import { laterState } from '../store/state.ts';
 import { LoopConfigError, type ResumeConfig, type RunOptions } from './config.ts';
 import { openAgain, orThrow } from './open.ts';
 
@@ -117,6 +118,12 @@ export interface DiscardOptions extends Omit<LandOptions, 'signal'> {
   readonly force?: boolean;
 }
 
+function placeAt(cwd: string, env: Env): ProjectPaths {
+  const later = laterState(env);
+  if (later) throw new LoopConfigError([later]);
+  return projectAt(resolve(cwd), env);
+}
+
 export async function landHere(cwd: string, options: LandOptions): Promise<LandResult> {
   const { signal: abort = new AbortController().signal } = options;
   const [{ landRun }, { findLandable }] = await Promise.all([
@@ -144,19 +151,19 @@ function endedOf(
   { run, env = environment(), dryRun: isDry = false, acceptChanges = false }: Omit<LandOptions, 'signal'>,
 ) {
   refuseInside(order, env);
-  const project = projectAt(resolve(cwd), env);
+  const project = placeAt(cwd, env);
   return { project, env, run, isDry, acceptChanges };
 }
 
 export function overviews(cwd: string, { env = environment() }: RunsOptions): readonly RunOverview[] {
-  const project = projectAt(resolve(cwd), env);
+  const project = placeAt(cwd, env);
   return listIds(project)
     .filter(id => parentOf(id) === undefined)
     .map(id => overviewIn(project, id));
 }
 
 export function ledgerOf(cwd: string, run: string | undefined, { env = environment() }: RunsOptions): Ledger {
-  const project = projectAt(resolve(cwd), env);
+  const project = placeAt(cwd, env);
   return readWhole(project, orThrow(findRun(project, run)));
 }
 
@@ -164,7 +171,7 @@ export function reportOf(
   cwd: string,
   { run, all, format = 'md', env = environment() }: ReportOptions,
 ): string {
-  const project = projectAt(resolve(cwd), env);
+  const project = placeAt(cwd, env);
   const world = { project, env, version: VERSION };
   if (!all) return reportRun(format, orThrow(findRun(project, run)), world).text;
   if (FORMATS_OF_ALL.includes(format)) return reportAll(format, world);
@@ -177,7 +184,7 @@ export function handleOf(
   run: string | undefined,
   { env = environment() }: RunsOptions,
 ): RunHandle {
-  const project = projectAt(resolve(cwd), env);
+  const project = placeAt(cwd, env);
   const id = orThrow(findRun(project, run));
   const paths = runPaths(project, id);
   const closing = new AbortController();

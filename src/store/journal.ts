@@ -8,7 +8,7 @@ import { parseObject } from '../domain/text/json.ts';
 import { errorWords } from '../platform/error-words.ts';
 import { createPrivate, fileSize, tryTo } from '../platform/files.ts';
 import { createLineSplitter } from '../platform/lines.ts';
-import { GENESIS, hashOf, lastEntry, repairTorn, WORDS } from './ledger-end.ts';
+import { GENESIS, hashOf, LEDGER_FORMAT, lastEntry, laterFormat, repairTorn, WORDS } from './ledger-end.ts';
 
 export type Entry = {
   readonly seq: number;
@@ -16,6 +16,8 @@ export type Entry = {
   readonly prev: string;
   /** On the steady clock; a hook has none. */
   readonly ticks?: number;
+  /** Of the ledger, in its first line. */
+  readonly format?: number;
 } & RunEvent;
 
 /** One line of a ledger, byte for byte. */
@@ -92,7 +94,8 @@ export function createJournal(path: string, options: JournalOptions): Journal {
   const write = (event: RunEvent, time: number) => {
     const at = new Date(time).toISOString();
     const ticks = steady && { ticks: Math.round(steady()) };
-    const line = JSON.stringify({ seq: seq + 1, at, prev, run, iteration, ...event, ...ticks });
+    const format = seq === 0 && { format: LEDGER_FORMAT };
+    const line = JSON.stringify({ seq: seq + 1, at, prev, run, iteration, ...event, ...ticks, ...format });
     if (!file.write(line)) return;
     seq++;
     prev = hashOf(line);
@@ -248,6 +251,8 @@ function createChain({ withoutWords = false, from }: JournalReading) {
     const entry = parseEntry(line);
     if (!entry) problems.push(`line ${number} is not an event`);
     else {
+      const later = number === 1 ? laterFormat(entry) : undefined;
+      if (later !== undefined) problems.push(`it has format ${later} of a later Ralph`);
       if (entry.prev !== prev) problems.push(`line ${number} does not follow from the line before it`);
       entries.push(entry);
     }

@@ -1,8 +1,28 @@
 /** The end of a ledger: where its chain continues, and what a crash left of its last line. */
 import { truncateSync } from 'node:fs';
-import { countAt, parseObject } from '../domain/text/json.ts';
+import { countAt, type Json, parseObject } from '../domain/text/json.ts';
+import { laterVersion, type Problem } from '../domain/text/problem.ts';
 import { fileSize, readSlice } from '../platform/files.ts';
 import { sha256 } from '../platform/hash.ts';
+
+/**
+ * The first line of a ledger carries it; without it that is 1. It stands for what is kept of a run, and is raised when an older Ralph would
+ * misread that. A new event does not raise it: readers show what they do not know as unknown.
+ */
+export const LEDGER_FORMAT = 1;
+
+/** The format of a ledger that only a later Ralph knows. */
+export function laterFormat(entry: Json | undefined): number | undefined {
+  const format = countAt(entry, 'format');
+  return format !== undefined && format > LEDGER_FORMAT ? format : undefined;
+}
+
+/** Why this Ralph does not read the ledger of a run. */
+export function laterLedger(run: string, path: string): Problem | undefined {
+  const [first = ''] = readSlice(path, 0, LAST_LINES).split('\n', 1);
+  const format = laterFormat(parseObject(first));
+  return format === undefined ? undefined : laterVersion(run, format, LEDGER_FORMAT);
+}
 
 /** What the first line of a ledger follows. */
 export const GENESIS = '0'.repeat(32);

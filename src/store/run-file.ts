@@ -17,6 +17,7 @@ import {
   writeWhole,
 } from '../platform/files.ts';
 import { isRunning, removeLease, writeLease } from './lease.ts';
+import { laterLedger } from './ledger-end.ts';
 import { COPIES, keepOutOfGit, keepSettings, showCopy } from './mirror.ts';
 import { isRecorded, newRunPaths, type ProjectPaths, type RunPaths, runPaths } from './paths.ts';
 import { type Env, statePaths } from './state.ts';
@@ -183,6 +184,11 @@ function foldersIn(folder: string): readonly string[] {
 
 /** The run a user means: the whole id, an unambiguous part of it, or nothing for the latest one. */
 export function findRun(project: ProjectPaths, wanted?: string): string | Problem {
+  const id = chooseRun(project, wanted);
+  return (typeof id === 'string' ? laterLedger(id, runPaths(project, id).events) : undefined) ?? id;
+}
+
+function chooseRun(project: ProjectPaths, wanted?: string): string | Problem {
   const ids = listRuns(project);
   const latest = ids.findLast(id => parentOf(id) === undefined);
   if (latest === undefined) {

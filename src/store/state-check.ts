@@ -6,7 +6,7 @@ import { errorWords } from '../platform/error-words.ts';
 import { ensureFolder, readIfThere, tryTo, writeAtomic } from '../platform/files.ts';
 import { sha256 } from '../platform/hash.ts';
 import { refuseWindows } from '../platform/node-version.ts';
-import { type Env, isBelow, statePaths } from './state.ts';
+import { type Env, isBelow, laterState, STATE_FORMAT, statePaths } from './state.ts';
 
 const ELSEWHERE = 'set XDG_STATE_HOME to a folder of your own on a local disk, outside of every project';
 
@@ -14,11 +14,13 @@ const ELSEWHERE = 'set XDG_STATE_HOME to a folder of your own on a local disk, o
 export function openState(root: string, env: Env): Problem | undefined {
   const windows = refuseWindows();
   if (windows) return windows;
-  const { folder, machine } = statePaths(env);
+  const { folder, format, machine } = statePaths(env);
   const because = (what: string, fix = ELSEWHERE): Problem => ({ where: folder, what, fix });
   const inside = workTrees(root).find(top => isBelow(top, folder));
   if (inside !== undefined)
     return because(`Ralph's state folder is inside the project ${inside}, where the agent can write to it`);
+  const later = laterState(env);
+  if (later) return later;
   try {
     ensureFolder(folder);
     accessSync(folder, constants.R_OK | constants.W_OK | constants.X_OK);
@@ -26,6 +28,7 @@ export function openState(root: string, env: Env): Problem | undefined {
     if (unfit) return because(unfit.what, unfit.fix);
     const stranger = checkMachine(machine);
     if (stranger) return because(stranger.what, stranger.fix);
+    if (!existsSync(format)) writeAtomic(format, `${STATE_FORMAT}\n`);
     return undefined;
   } catch (error) {
     const what = `Ralph's state folder cannot be used (${errorWords(error)}), so nothing that is proven could be recorded`;

@@ -4,7 +4,8 @@
  */
 import { realpathSync } from 'node:fs';
 import { basename, dirname, join, sep } from 'node:path';
-import { tryTo } from '../platform/files.ts';
+import { laterVersion, type Problem } from '../domain/text/problem.ts';
+import { readIfThere, tryTo } from '../platform/files.ts';
 import { sha256 } from '../platform/hash.ts';
 import { stateFolder } from '../platform/state-folder.ts';
 
@@ -15,6 +16,8 @@ export function statePaths(env: Env) {
   const below = belowOf(folder);
   return {
     folder,
+    /** The version of the folder. */
+    format: below('format'),
     /** The machine that the folder is on. */
     machine: below('machine'),
     /** The containment that has worked on this machine. */
@@ -109,6 +112,16 @@ function runState(folder: string) {
     /** Held while a process makes the run its own, or writes to its ledger. */
     lock: below('lock'),
   };
+}
+
+/** Of the state folder; one that does not say has 1. Raised when an older Ralph would misread what is in it. */
+export const STATE_FORMAT = 1;
+
+/** A state folder that a later Ralph has changed is left alone. */
+export function laterState(env: Env): Problem | undefined {
+  const { folder, format } = statePaths(env);
+  const found = Number(tryTo(() => readIfThere(format)) ?? STATE_FORMAT);
+  return found > STATE_FORMAT ? laterVersion(folder, found, STATE_FORMAT) : undefined;
 }
 
 /** By their real names; what is not there yet is where its parent is. */

@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config';
+import { PROMISE_IDS } from '../promises.ts';
 
 export default defineConfig({
   test: {
@@ -6,6 +7,7 @@ export default defineConfig({
     setupFiles: ['test/rig/seed.ts'],
     testTimeout: 120_000,
     hookTimeout: 60_000,
+    tags: PROMISE_IDS.map(name => ({ name })),
     maxWorkers: 1,
   },
 });

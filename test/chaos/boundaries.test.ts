@@ -18,7 +18,7 @@ function moments(events: readonly string[]): readonly number[] {
   });
 }
 
-test('killed in a turn and in a commit', { tags: 'promise' }, async () => {
+test('killed in a turn and in a commit', { tags: ['promise', 'P-nothing-lost'] }, async () => {
   const shape = SHAPES.loopWithCommits;
   const calm = await disturbed(shape, []);
   const blows = ['agent-started', 'scm-started'].map(type => ({

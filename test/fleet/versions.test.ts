@@ -33,7 +33,9 @@ function newerRalph(minVersion: number): string {
 describeWithPostgres('workers of two versions', () => {
   const postgres = sharedPostgres();
 
-  test('work side by side, and a unit that needs the newer one is left to it', async () => {
+  test('work side by side, and a unit that needs the newer one is left to it', {
+    tags: 'P-fleet-versions',
+  }, async () => {
     const rig = fleetRig(await postgres().createDatabase());
     rig.does('echo 1 > first.txt; echo done > work.txt');
     const bin = newerRalph(FLEET_VERSION);
@@ -53,7 +55,9 @@ describeWithPostgres('workers of two versions', () => {
     expect(workers).toEqual([{ by: 'newer' }, { by: 'older' }]);
   });
 
-  test('part when the schema changes so that the older one cannot use it', async () => {
+  test('part when the schema changes so that the older one cannot use it', {
+    tags: 'P-fleet-versions',
+  }, async () => {
     const rig = fleetRig(await postgres().createDatabase());
     const older = rig.worker('older');
     await older.until('started');

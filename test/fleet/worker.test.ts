@@ -15,7 +15,7 @@ describeWithPostgres('a worker', () => {
   const postgres = sharedPostgres();
 
   test('works on a loop until it is proven, and its branch is in the remote', {
-    tags: 'promise',
+    tags: ['promise', 'P-fleet'],
   }, async () => {
     const rig = fleetRig(await postgres().createDatabase(), undefined, {
       PGPASSWORD: 'a-password-of-the-test',

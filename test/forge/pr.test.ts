@@ -23,7 +23,7 @@ async function proven(script?: string, args?: readonly string[]) {
 }
 
 describe('a proven run', () => {
-  test('is pushed and gets one draft with its proof', { tags: 'promise' }, async () => {
+  test('is pushed and gets one draft with its proof', { tags: ['promise', 'P-pr'] }, async () => {
     const { work, forge } = await proven();
     const { code, result, stderr } = await pr(work, forge);
     expect([code, stderr]).toMatchObject([0, expect.stringContaining('Opened a draft pull request')]);
@@ -51,7 +51,9 @@ describe('a proven run', () => {
     expect(forge.state.pulls).toHaveLength(1);
   });
 
-  test('is on the ledger before and after each act, and the token is nowhere', async () => {
+  test('is on the ledger before and after each act, and the token is nowhere', {
+    tags: 'P-token',
+  }, async () => {
     const { work, forge } = await proven();
     await pr(work, forge);
     const events = ledgerOf(work);
@@ -151,7 +153,7 @@ test('`--pr` where there is no remote says so, and the run is done all the same'
 });
 
 describe('refused is', () => {
-  test('a run that is not proven', { tags: 'promise' }, async () => {
+  test('a run that is not proven', { tags: ['promise', 'P-pr'] }, async () => {
     const work = repo(FILES);
     const forge = await createForge(work);
     const args = [

@@ -35,7 +35,7 @@ const used = (tokens: number, more: object = {}) =>
 
 describe('Claude Code', () => {
   test('tells at each threshold once, from what the transcript says was used', {
-    tags: 'promise',
+    tags: ['promise', 'P-monitor'],
   }, async () => {
     const project = watched(100_000);
     const told: (string | undefined)[] = [];

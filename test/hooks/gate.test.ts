@@ -52,7 +52,9 @@ describe.each(SHELLS)('%s', (...shell) => {
     expect([status, stdout, stderr]).toEqual([0, '', '']);
   });
 
-  test('with a loop the program gets the input as it is, whatever it holds', { tags: 'promise' }, () => {
+  test('with a loop the program gets the input as it is, whatever it holds', {
+    tags: ['promise', 'P-session-input'],
+  }, () => {
     const project = repo({ '.claude/ralph-loop.s2.local.md': 'x' });
     const input = '{"session_id":"s","x":"%s \\\\ \\u0000 \'\\""}';
     expect(call(project, shell, 'Stop', input)).toBe(`ralph-hook.cjs auto Stop|${input}`);

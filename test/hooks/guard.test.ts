@@ -36,7 +36,7 @@ const reasonOf = (answer: unknown): string => {
 };
 
 describe('every host', () => {
-  test.each(HOSTS)('%s is answered in its own way', { tags: 'promise' }, async host => {
+  test.each(HOSTS)('%s is answered in its own way', { tags: ['promise', 'P-hook-hosts'] }, async host => {
     const project = guarded();
     const answer = await ask(project, bash('rm -rf /'), { host });
     expect(reasonOf(answer)).toMatch(
@@ -56,7 +56,7 @@ describe('when it is on', () => {
   });
 
   test('while a loop runs in this session, and its ledger has what was refused', {
-    tags: 'promise',
+    tags: ['promise', 'P-guard'],
   }, async () => {
     const project = repo();
     const start = {

@@ -41,7 +41,7 @@ const line = (id: string, block: Record<string, unknown>, extra: Record<string, 
 const words = (text: string) => ({ type: 'text', text });
 
 describe('with no loop', () => {
-  test('every event passes in silence', { tags: 'promise' }, async () => {
+  test('every event passes in silence', { tags: ['promise', 'P-hook-silent'] }, async () => {
     const project = repo();
     for (const event of ['Stop', 'PostToolBatch', 'UserPromptSubmit', 'SessionStart', 'Nonsense']) {
       expect(await hook(project, event, { ...session, last_assistant_message: DONE })).toBeUndefined();
@@ -176,7 +176,9 @@ describe('the promise', () => {
 });
 
 describe('work', () => {
-  test('is counted in tool calls, and --min-tool-calls wants so many', { tags: 'promise' }, async () => {
+  test('is counted in tool calls, and --min-tool-calls wants so many', {
+    tags: ['promise', 'P-session-work'],
+  }, async () => {
     const project = repo();
     await start(project, 'x --completion-promise DONE --min-tool-calls 3');
     await tools(project, 2);
@@ -203,7 +205,7 @@ describe('work', () => {
 
 describe('nobody is trapped', () => {
   test('another prompt of the user is left alone; the loop sleeps and can be woken', {
-    tags: 'promise',
+    tags: ['promise', 'P-session-free'],
   }, async () => {
     const project = repo();
     await start(project, 'x --completion-promise DONE');
@@ -244,7 +246,7 @@ describe('nobody is trapped', () => {
   });
 
   test('two sessions have a loop each, and neither can end or steer the other', {
-    tags: 'promise',
+    tags: ['promise', 'P-session-two'],
   }, async () => {
     const project = repo();
     await start(project, 'one --completion-promise A');
@@ -307,7 +309,9 @@ describe('nobody is trapped', () => {
     expect(parseState(project.read(STATE))).toMatchObject({ iteration: 2, task: 'x' });
   });
 
-  test('a hook that fails lets the stop through and says so', { tags: 'promise' }, async () => {
+  test('a hook that fails lets the stop through and says so', {
+    tags: ['promise', 'P-hook-open'],
+  }, async () => {
     const project = repo();
     await start(project, 'x --completion-promise DONE --check true');
     await tools(project);
@@ -349,7 +353,9 @@ describe('the state file', () => {
 });
 
 describe('checks', () => {
-  test('are run again although no file that git sees has changed', { tags: 'promise' }, async () => {
+  test('are run again although no file that git sees has changed', {
+    tags: ['promise', 'P-session-checks'],
+  }, async () => {
     const project = repo({ '.gitignore': 'node_modules\n' });
     await start(project, 'x --completion-promise DONE --check "test -e node_modules/it"');
     await tools(project);
@@ -405,7 +411,9 @@ describe('checks', () => {
   });
 });
 
-test('every decision is in the ledger, as in any run', { tags: 'promise' }, async () => {
+test('every decision is in the ledger, as in any run', {
+  tags: ['promise', 'P-session-ledger'],
+}, async () => {
   const project = repo();
   await start(project, 'x --completion-promise DONE');
   await stop(project, { last_assistant_message: 'x' });

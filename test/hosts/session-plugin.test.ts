@@ -2,6 +2,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { VERSION } from '../../src/platform/version.ts';
 import { type HostName, hostCommand } from '../rig/hosts/host.ts';
 import { runHost } from '../rig/hosts/run.ts';
 import { hostSession } from '../rig/hosts/session.ts';
@@ -55,7 +56,7 @@ describe.each(['claude', 'codex', 'copilot', 'qwen', 'gemini', 'opencode'] as co
       expect(traces(home)).not.toEqual([]);
       expect(ownFiles()).toEqual(own);
       expect((await plugin('install', name)).output).toContain('already installed');
-      expect((await plugin('check', name)).output).toContain('0.1.0 is installed');
+      expect((await plugin('check', name)).output).toContain(`${VERSION} is installed`);
       expect(await plugin('remove', name)).toMatchObject({ code: 0 });
       expect(traces(home)).toEqual([]);
       expect(ownFiles()).toEqual(own);

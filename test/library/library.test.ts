@@ -29,7 +29,7 @@ const worker = defineAgent(
 
 describe('a loop as a call', () => {
   test('runs a function until the checks pass, and its result is that of --json', {
-    tags: 'promise',
+    tags: ['promise', 'P-library'],
   }, async () => {
     const { dir } = repo();
     const config: LoopConfig = { task: 'x', checks: ['test "$(cat made)" = 2'], maxIterations: 5 };

@@ -151,7 +151,7 @@ export function writeBoard(root: string, { start, minutes }: BoardOptions): stri
   const project = projectPaths(root);
   let now = start;
   const given = { flags: {}, parallel: 'stories', ralphDir: 'ralph' } as const;
-  const { file } = createRun(project, { command: 'prd', version: '0.2.0', config: {}, now, given });
+  const { file } = createRun(project, { command: 'prd', version: '0.3.0', config: {}, now, given });
   const { id } = file;
   const paths = runPaths(project, id);
   const journal = createJournal(paths.events, { run: id, now: () => now, durable: false });

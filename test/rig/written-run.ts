@@ -83,7 +83,7 @@ export function writeRun(root: string, options: LedgerOptions): WrittenRun {
   let now = options.start ?? START;
   const { file } = createRun(project, {
     command,
-    version: '0.1.0',
+    version: '0.3.0',
     config: {},
     now,
     ...(options.id !== undefined && { id: options.id }),

@@ -76,7 +76,9 @@ describe('bad input is one clear sentence and exit code 2, and nothing is writte
     expect([code, stderr]).toEqual([2, 'ralph: prompt file PROMPT.md: it is empty\n']);
   });
 
-  test('all problems of the settings, the flags and the prompt at once', { tags: 'promise' }, async () => {
+  test('all problems of the settings, the flags and the prompt at once', {
+    tags: ['promise', 'P-problems'],
+  }, async () => {
     const project = repo();
     project.settings({
       maximumIteration: 5,
@@ -262,7 +264,7 @@ describe('an agent that misbehaves', () => {
     expect(stdout).toContain('the agent cannot be started: it is not there');
   });
 
-  test('says the tag only where it does not count', { tags: 'promise' }, async () => {
+  test('says the tag only where it does not count', { tags: ['promise', 'P-claim'] }, async () => {
     const project = repo();
     const agent = await fakeAgent('claude', async turn => {
       await turn.line(init);
@@ -287,7 +289,9 @@ describe('an agent that misbehaves', () => {
     expect(code).toBe(1);
   });
 
-  test('prints its prompt back: a plain command that echoes is not done', { tags: 'promise' }, async () => {
+  test('prints its prompt back: a plain command that echoes is not done', {
+    tags: ['promise', 'P-claim'],
+  }, async () => {
     const project = repo();
     const { code } = await ralph(['run', '-p', `Fix it.\nThen say ${DONE}`, '--agent', 'cat', '-m', '2'], {
       cwd: project.dir,
@@ -334,7 +338,9 @@ describe('an agent that hangs', () => {
     expect([code, JSON.parse(stdout).stopReason]).toEqual([1, 'timeout']);
   });
 
-  test('is ended as soon as its stream shows that the budget is spent', { tags: 'promise' }, async () => {
+  test('is ended as soon as its stream shows that the budget is spent', {
+    tags: ['promise', 'P-budget'],
+  }, async () => {
     const project = repo();
     project.settings({
       agent: { command: 'claude', prices: { 'claude-opus': { input: 1_000_000, output: 0 } } },

@@ -6,7 +6,7 @@ import { folder } from '../rig/repo.ts';
 
 describe('the demo', () => {
   test('fixes a really broken project, does not believe the first claim, and commits', {
-    tags: 'promise',
+    tags: ['promise', 'P-demo'],
   }, async () => {
     const { dir, path } = folder();
     mkdirSync(path('tmp'));

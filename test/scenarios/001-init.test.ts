@@ -59,7 +59,9 @@ function onTerminal(project: Repo, path: readonly string[] = []): Terminal {
 }
 
 describe('the wizard on a real terminal', () => {
-  test('asks what seed 001 asks, word for word, and writes the settings', { tags: 'promise' }, async () => {
+  test('asks what seed 001 asks, word for word, and writes the settings', {
+    tags: ['promise', 'P-init'],
+  }, async () => {
     const project = folder();
     const terminal = onTerminal(project);
     await terminal.answer('Agent command (e.g., claude, codex, amp, or other LLM CLI): ', '');
@@ -171,7 +173,7 @@ describe('the wizard on a real terminal', () => {
     expect([written.protect, written.setup]).toEqual([['test/**'], undefined]);
   });
 
-  test('what it writes, ralph run accepts', { tags: 'promise' }, async () => {
+  test('what it writes, ralph run accepts', { tags: ['promise', 'P-init'] }, async () => {
     const project = folder();
     const terminal = onTerminal(project);
     await terminal.answer('Agent command', 'cat');

@@ -15,7 +15,7 @@ function withoutHooks(argv: readonly string[] = []): readonly string[] {
 }
 
 describe('what a user sees', () => {
-  test('tools with their results, and what it cost', { tags: 'promise' }, async () => {
+  test('tools with their results, and what it cost', { tags: ['promise', 'P-display'] }, async () => {
     const project = repo();
     const agent = await fakeAgent('claude', async turn => {
       for (const record of [
@@ -126,7 +126,7 @@ describe('what a user sees', () => {
 });
 
 describe('what a program sees', () => {
-  test('--json: one result on stdout and nothing else there', { tags: 'promise' }, async () => {
+  test('--json: one result on stdout and nothing else there', { tags: ['promise', 'P-json'] }, async () => {
     const project = repo();
     project.settings({ agent: { command: 'claude' }, guardrails: [{ command: 'echo ok' }] });
     const agent = await fakeAgent('claude', speaks(DONE));
@@ -190,7 +190,7 @@ describe('what a program sees', () => {
     });
   });
 
-  test('--events -: every event, one a line', { tags: 'promise' }, async () => {
+  test('--events -: every event, one a line', { tags: ['promise', 'P-events'] }, async () => {
     const project = repo();
     const agent = await fakeAgent('worker', says(DONE));
     const { stdout } = await ralph(['run', '-p', 'go', '--agent', 'worker', '--events', '-'], {
@@ -235,7 +235,7 @@ describe('what a program sees', () => {
   });
 
   test('--dry-run shows settings, command and prompt, runs nothing and writes nothing', {
-    tags: 'promise',
+    tags: ['promise', 'P-dry-run'],
   }, async () => {
     const project = repo();
     const agent = await fakeAgent('claude', speaks(DONE));
@@ -252,7 +252,7 @@ describe('what a program sees', () => {
 
 describe('the settings', () => {
   test('of the local file are laid over the shared ones, and flags over both', {
-    tags: 'promise',
+    tags: ['promise', 'P-layers'],
   }, async () => {
     const project = repo();
     project.settings({
@@ -311,7 +311,7 @@ describe('the settings', () => {
     expect(stdout).toContain('Complete (cost: $0.0100');
   });
 
-  test('without an agent take the first one installed, and say so', async () => {
+  test('without an agent take the first one installed, and say so', { tags: 'P-agent-choice' }, async () => {
     const project = repo();
     const agent = await fakeAgent('codex');
     const { stdout } = await ralph(['run', '-p', 'go', '--dry-run'], {
@@ -338,7 +338,7 @@ describe('the ledger', () => {
   }
 
   test('holds the run: its settings, every prompt, the raw stream, every check', {
-    tags: 'promise',
+    tags: ['promise', 'P-run-folder'],
   }, async () => {
     const { project, runId } = await oneRun();
     const at = (name: string) => project.read(`.ralph/runs/${runId}/${name}`);
@@ -421,7 +421,7 @@ describe('the ledger', () => {
     await run.finished;
   });
 
-  test('holds no secret of the environment', { tags: 'promise' }, async () => {
+  test('holds no secret of the environment', { tags: ['promise', 'P-secrets'] }, async () => {
     const project = repo();
     const agent = await fakeAgent('worker', says(`my key is sk-very-secret-value ${DONE}\n`));
     await ralph(['run', '-p', 'go', '--agent', 'worker'], {

@@ -9,7 +9,7 @@ const DONE = '<response>DONE</response>';
 
 describe('the loop', () => {
   test('gives the agent the prompt on stdin, byte for byte, and ends when it says that it is done', {
-    tags: 'promise',
+    tags: ['promise', 'P-prompt'],
   }, async () => {
     const { dir } = repo();
     const prompt = `It's "hard": $HOME \`id\` $(id) \\ ; & # --- <promise>DONE</promise> 日本 👩‍👩‍👧\nline 2\n`;
@@ -23,7 +23,9 @@ describe('the loop', () => {
     expect(stdout.trimEnd()).toMatch(/Stop reason: promise_accepted \(exit code 0\)$/);
   });
 
-  test('goes on until the maximum and then says so with exit code 1', { tags: 'promise' }, async () => {
+  test('continues until the maximum and then says so with exit code 1', {
+    tags: ['promise', 'P-exit-codes'],
+  }, async () => {
     const { dir } = repo();
     const agent = await fakeAgent('worker', says('not yet\n'));
     const { code, stdout } = await ralph(['run', '-p', 'go', '--agent', 'worker', '-m', '3'], {
@@ -35,7 +37,7 @@ describe('the loop', () => {
     expect(stdout).toContain('max_iterations');
   });
 
-  test('reads the prompt file anew for every iteration', { tags: 'promise' }, async () => {
+  test('reads the prompt file anew for every iteration', { tags: ['promise', 'P-prompt-file'] }, async () => {
     const project = repo({ 'PROMPT.md': 'first\n' });
     const rewrite: Handler = async turn => {
       await turn.write('PROMPT.md', 'second\n');
@@ -112,7 +114,7 @@ describe('the loop', () => {
 
 describe('guardrails', () => {
   test('that fail keep a claim from ending the run, and their output goes behind the prompt', {
-    tags: 'promise',
+    tags: ['promise', 'P-guardrails'],
   }, async () => {
     const project = repo();
     project.settings({
@@ -153,7 +155,7 @@ describe('guardrails', () => {
   });
 
   test('stand before, behind or instead of the prompt, and none of them is lost', {
-    tags: 'promise',
+    tags: ['promise', 'P-guardrails'],
   }, async () => {
     const project = repo();
     const failing = (name: string, failAction: string) => ({ command: `echo ${name}; false`, failAction });
@@ -256,7 +258,7 @@ describe('source control', () => {
     };
 
   test('commits what the agent made, new files too, under its own message, and nothing of Ralph’s', {
-    tags: 'promise',
+    tags: ['promise', 'P-commit'],
   }, async () => {
     const project = repo();
     project.settings(committing);
@@ -302,7 +304,7 @@ describe('source control', () => {
     expect(project.git('log', '--format=%s')).toBe('start\n');
   });
 
-  test('reports a push that fails and keeps the commit', { tags: 'promise' }, async () => {
+  test('reports a push that fails and keeps the commit', { tags: ['promise', 'P-push'] }, async () => {
     const project = repo();
     project.git('remote', 'add', 'origin', '/nowhere');
     project.git('config', 'branch.main.remote', 'origin');

@@ -18,7 +18,9 @@ function deferred<Value>() {
 }
 
 describe.each(['SIGINT', 'SIGTERM'] as const)('%s', signal => {
-  test('once: the agent may finish, nothing else is begun, exit code 130', { tags: 'promise' }, async () => {
+  test('once: the agent may finish, nothing else is begun, exit code 130', {
+    tags: ['promise', 'P-signals'],
+  }, async () => {
     const project = repo();
     project.settings({ agent: { command: 'worker' }, guardrails: [{ command: 'touch guardrail-ran' }] });
     const finish = deferred<void>();
@@ -42,7 +44,9 @@ describe.each(['SIGINT', 'SIGTERM'] as const)('%s', signal => {
     expect(agent.calls.length).toBe(1);
   });
 
-  test('twice: the whole tree is ended at once, exit code 130', { tags: 'promise' }, async () => {
+  test('twice: the whole tree is ended at once, exit code 130', {
+    tags: ['promise', 'P-signals'],
+  }, async () => {
     const project = repo();
     const pids = deferred<number[]>();
     const agent = await fakeAgent('worker', async turn => {
@@ -97,7 +101,7 @@ test('when the terminal goes away, everything is ended', async () => {
   expect(isThere(await pid.promise)).toBe(false);
 });
 
-test('when Ralph itself is killed, nothing outlives it', { tags: 'promise' }, async () => {
+test('when Ralph itself is killed, nothing outlives it', { tags: ['promise', 'P-no-orphans'] }, async () => {
   const project = repo();
   const pids = deferred<number[]>();
   const agent = await fakeAgent('worker', async turn => {

@@ -14,7 +14,7 @@ const template = (name: string) => readFileSync(join(import.meta.dirname, '../..
 
 describe('init', () => {
   test('makes the four files, ignores the mark of a loop, and says what comes next', {
-    tags: 'promise',
+    tags: ['promise', 'P-prd-init'],
   }, async () => {
     const project = repo();
     const { code, stdout } = await prd(project, 'init', '--name', 'Saved searches (v2)');
@@ -124,7 +124,7 @@ describe('archive', () => {
   const only = (project: Repo) => readdirSync(project.path('ralph-archive'));
 
   test('moves the files, sums them up, makes new ones, and commits that and nothing else', {
-    tags: 'promise',
+    tags: ['promise', 'P-prd-archive'],
   }, async () => {
     const project = finished();
     project.write('mine.txt', 'staged');

@@ -62,7 +62,9 @@ const deeds = (project: Repo, act: (project: Repo) => void): Handler =>
   works(project, UNCHANGED, { also: () => act(project) });
 
 describe('the list', () => {
-  test('an implement iteration that approves its own story', { tags: 'promise' }, async () => {
+  test('an implement iteration that approves its own story', {
+    tags: ['promise', 'P-prd-enforced'],
+  }, async () => {
     const edit = change('US-001', {
       passes: true,
       reviewStatus: 'approved',

@@ -22,7 +22,9 @@ import {
 } from '../rig/stories.ts';
 
 describe('the life of a story', () => {
-  test('implement, review, changes requested, fix, review again, approved', { tags: 'promise' }, async () => {
+  test('implement, review, changes requested, fix, review again, approved', {
+    tags: ['promise', 'P-prd-modes'],
+  }, async () => {
     const project = prdRepo();
     const seen: unknown[] = [];
     const step = (edit: Parameters<typeof works>[1]) =>
@@ -130,7 +132,9 @@ describe('the life of a story', () => {
 });
 
 describe('completion', () => {
-  test('the tag alone never completes; the stories do, tag or not', { tags: 'promise' }, async () => {
+  test('the tag alone never completes; the stories do, tag or not', {
+    tags: ['promise', 'P-prd-done'],
+  }, async () => {
     const project = prdRepo();
     const agent = await fakeAgent(
       'claude',
@@ -236,7 +240,7 @@ describe('trouble', () => {
 
 describe('the review cap', () => {
   test('approve: the first review asks for changes at a cap of 1, and the story is let through', {
-    tags: 'promise',
+    tags: ['promise', 'P-prd-cap'],
   }, async () => {
     const project = prdRepo();
     const agent = await fakeAgent(
@@ -261,7 +265,9 @@ describe('the review cap', () => {
     expect(stderr).toContain('was let through');
   });
 
-  test('stop: the run ends with review_cap and what the review says', { tags: 'promise' }, async () => {
+  test('stop: the run ends with review_cap and what the review says', {
+    tags: ['promise', 'P-prd-cap'],
+  }, async () => {
     const project = prdRepo();
     const agent = await fakeAgent(
       'claude',

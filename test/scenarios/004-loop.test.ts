@@ -28,7 +28,7 @@ const writes =
   };
 
 describe('done', () => {
-  test('needs every check green and the promise', { tags: 'promise' }, async () => {
+  test('needs every check green and the promise', { tags: ['promise', 'P-loop-done'] }, async () => {
     const project = repo();
     const agent = await fakeAgent(
       'claude',
@@ -133,7 +133,7 @@ describe('done', () => {
 
 describe('clean context', () => {
   test('the prompt of iterations 1, 2 and 3 holds the five parts and nothing else', {
-    tags: 'promise',
+    tags: ['promise', 'P-loop-prompt'],
   }, async () => {
     const project = repo({ 'app.js': 'old\n' });
     const agent = await fakeAgent(
@@ -239,7 +239,7 @@ describe('clean context', () => {
 
 describe('checks', () => {
   test('that run too long fail with the word Timeout, and everything they started is gone', {
-    tags: 'promise',
+    tags: ['promise', 'P-check-timeout'],
   }, async () => {
     const project = repo();
     const agent = await fakeAgent('claude', writes('a', '1', 'x'));
@@ -294,7 +294,7 @@ describe('checks', () => {
     expect(stderr).toContain('flaky');
   });
 
-  test('red before the first iteration are told with --baseline', async () => {
+  test('red before the first iteration are told with --baseline', { tags: 'P-baseline' }, async () => {
     const project = repo();
     const agent = await fakeAgent('claude', writes('a', '1', COMPLETE));
     const { code, stderr } = await loop(
@@ -331,7 +331,9 @@ describe('checks', () => {
 });
 
 describe('protected paths', () => {
-  test('are put back before the checks run, and the agent is told', { tags: 'promise' }, async () => {
+  test('are put back before the checks run, and the agent is told', {
+    tags: ['promise', 'P-protect'],
+  }, async () => {
     const project = repo({ 'test/a.test.sh': 'test -e feature\n', 'app.txt': 'x\n' });
     const cheats: Handler = async turn => {
       await turn.write('test/a.test.sh', 'true\n');
@@ -376,7 +378,7 @@ describe('protected paths', () => {
 
 describe('limits', () => {
   test('the same failure without a change is told, then ends the run as stuck', {
-    tags: 'promise',
+    tags: ['promise', 'P-stuck'],
   }, async () => {
     const project = repo();
     const agent = await fakeAgent('claude', speaks('thinking'));
@@ -396,7 +398,9 @@ describe('limits', () => {
     );
   });
 
-  test('an agent that says it is blocked ends the run with its reason', { tags: 'promise' }, async () => {
+  test('an agent that says it is blocked ends the run with its reason', {
+    tags: ['promise', 'P-blocked'],
+  }, async () => {
     const project = repo();
     const agent = await fakeAgent('claude', speaks('I need help. <blocked>no database password</blocked>'));
     const { code, result: told } = await loop(project, agent.bin, 'x', '--check', 'false');
@@ -489,7 +493,7 @@ describe('bad input', () => {
 });
 
 describe('YAML', () => {
-  test('sets what flags do not, under the names of seed 004', { tags: 'promise' }, async () => {
+  test('sets what flags do not, under the names of seed 004', { tags: ['promise', 'P-yaml'] }, async () => {
     const project = repo({
       'ralph.yaml':
         'ralph_loop:\n  max_iterations: 7\n  max_cost: null\n  max_time: 600\n  completion_tag: "FERTIG"\n  agent: claude\n  checks:\n    - "true"\n',
@@ -589,7 +593,7 @@ describe('a worktree', () => {
   };
 
   test('holds the work on its own branch; the project is untouched, dirty as it was', {
-    tags: 'promise',
+    tags: ['promise', 'P-worktree'],
   }, async () => {
     const project = repo({ 'a.txt': 'a\n' });
     project.write('a.txt', 'dirty\n');
@@ -683,7 +687,7 @@ describe('ralph cancel', () => {
 });
 
 test('skipping permissions is said loudly, and that Claude Code refuses it to root', {
-  tags: 'promise',
+  tags: ['promise', 'P-permissions'],
 }, async () => {
   const project = repo();
   const agent = await fakeAgent('claude', writes('a', '1', COMPLETE));

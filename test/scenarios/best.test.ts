@@ -50,7 +50,7 @@ async function loop(project: Repo, handlers: readonly Handler[], { flags = [], s
 const project = () => repo({ 'README.md': '# test\n', score: scored(0, 41), 'mine.txt': 'committed\n' });
 
 describe('an agent that makes things worse again', () => {
-  test('continues from the best iteration, and hears what was undone', async () => {
+  test('continues from the best iteration, and hears what was undone', { tags: 'P-best' }, async () => {
     const here = project();
     here.write('mine.txt', 'not committed\n');
     here.write('own/new.txt', 'mine\n');
@@ -282,7 +282,7 @@ describe('by hand', () => {
     expect([code, stderr]).toEqual([2, expect.stringContaining('it has no iteration 4')]);
   });
 
-  test('a run is forked at one of its iterations, and names it', async () => {
+  test('a run is forked at one of its iterations, and names it', { tags: 'P-fork' }, async () => {
     const here = project();
     here.write('mine.txt', 'not committed\n');
     const { told } = await ended(here);

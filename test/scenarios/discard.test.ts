@@ -27,7 +27,7 @@ function paste(commands: readonly string[]) {
 }
 
 test('a worktree and its branch go, with what is not committed, and can be brought back', {
-  tags: 'promise',
+  tags: ['promise', 'P-discard'],
 }, async () => {
   const work = repo(FILES);
   await loopEnded(work, {

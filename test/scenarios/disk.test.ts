@@ -48,8 +48,8 @@ ${agent}
 const RUN = `ralph run -p 'say <response>DONE</response>' --agent worker --containment off`;
 
 describe.skipIf(!canMount)('a disk that is full', () => {
-  test('ends the run with a clear sentence, its agent with it; with room again it goes on', {
-    tags: 'promise',
+  test('ends the run with a clear sentence, its agent with it; with room again it continues', {
+    tags: ['promise', 'P-disk'],
   }, async () => {
     const agent = `cat > /dev/null
 if [ -e tried ]; then echo '<response>DONE</response>'; exit; fi

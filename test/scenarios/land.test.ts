@@ -37,7 +37,9 @@ describe('a worktree', () => {
     expect(stdout).toContain(since);
   });
 
-  test('is merged after its checks pass on the merged tree, and goes', { tags: 'promise' }, async () => {
+  test('is merged after its checks pass on the merged tree, and goes', {
+    tags: ['promise', 'P-land'],
+  }, async () => {
     const work = repo(FILES);
     expect(await loopEnded(work)).toMatch(/\nTake it over: `ralph land`\n$/);
     work.write('b.txt', 'meanwhile\n');
@@ -93,7 +95,7 @@ describe('a worktree', () => {
   });
 
   test('that does not fit is refused with the reason, and nothing is changed', {
-    tags: 'promise',
+    tags: ['promise', 'P-land'],
   }, async () => {
     const work = repo(FILES);
     const script = 'echo new > new.txt; sed -i s/4/four/ a.txt; echo s > .env';

@@ -28,7 +28,7 @@ const states = ({ project }: LaneRig, run: string) =>
     .flatMap(line => /"type":"lane-place".*?"state":"(\w+)"/.exec(line)?.[1] ?? []);
 
 it('agent, checks and candidates of a lane have what is its own, made once and taken away', {
-  tags: 'promise',
+  tags: ['promise', 'P-lanes'],
 }, async () => {
   const { rig, lines, check } = rigWith('- [ ] Add one\n- [ ] Add two\n');
   const { stdout, stderr } = await ralph(['loop', ...FLAGS, '--check', check], rig.options);

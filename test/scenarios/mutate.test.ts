@@ -42,7 +42,7 @@ function cart(): Repo {
 }
 
 test('JavaScript: the faults that node --test lets through, and nothing of the project is touched', {
-  tags: 'promise',
+  tags: ['promise', 'P-mutate'],
 }, async () => {
   const project = cart();
   const temporary = folder();

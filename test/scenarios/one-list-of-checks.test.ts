@@ -36,7 +36,7 @@ describe('guardrails of the settings and --check are one list', () => {
   test.each([
     ['loop', ['loop', 'Make it']],
     ['run', ['run', '-p', 'Make it']],
-  ])('for %s', { tags: 'promise' }, async (_, args) => {
+  ])('for %s', { tags: ['promise', 'P-one-list'] }, async (_, args) => {
     const project = repo();
     project.settings({ guardrails: GUARDRAILS });
     const agent = await fakeAgent('claude', makes('other'), makes('guarded'));

@@ -18,7 +18,9 @@ async function loop(rig: ReturnType<typeof rigFor>, ...args: readonly string[]) 
 }
 
 describe('--tasks', () => {
-  it('works on the open items side by side, and ticks what has landed', { tags: 'promise' }, async () => {
+  it('works on the open items side by side, and ticks what has landed', {
+    tags: ['promise', 'P-tasks'],
+  }, async () => {
     const rig = rigWith('# Tasks\n\n- [ ] Add one\n- [x] Done before\n- [ ] Add two\n- [ ] Add three\n');
     const { code, result, stderr } = await loop(
       rig,

@@ -55,7 +55,7 @@ describe('stories side by side', () => {
 
 describe('stories that do not fit together', () => {
   it('are green alone and red together: the second is sent back with the evidence, and lands repaired', {
-    tags: 'promise',
+    tags: ['promise', 'P-parallel'],
   }, async () => {
     const rig = laneRig([plain('US-001', { priority: 1 }), plain('US-002', { priority: 1 })]);
     rig.does('US-001', 'implement', 'mkdir -p work; echo 1 > work/one');

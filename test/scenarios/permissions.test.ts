@@ -73,7 +73,9 @@ describe('what the agent may do', () => {
 });
 
 describe('an agent that is refused its tools', () => {
-  test('is told once, then the run stops and names the cause and the way out', async () => {
+  test('is told once, then the run stops and names the cause and the way out', {
+    tags: 'P-permissions',
+  }, async () => {
     const project = repo();
     project.settings(FAILING);
     const { code, said, agent } = await run(project, [refused('I could not.')], '--permissions', 'host');

@@ -35,7 +35,7 @@ async function shown(...flags: readonly string[]): Promise<string> {
   return stdout;
 }
 
-test('nothing is drawn again', async () => {
+test('nothing is drawn again', { tags: 'P-plain' }, async () => {
   const text = await shown('--plain');
   expect(text).toContain('Done');
   expect(text).not.toContain('\x1b');

@@ -33,7 +33,9 @@ const lines = (made: Repo, name: string) => made.read(name).trim().split('\n').l
 const build = (made: Repo, name = 'built') => ({ also: () => made.write(name, 'yes') });
 
 describe('verify commands of the list', () => {
-  test('a red one is not handed in, and the agent gets its output', { tags: 'promise' }, async () => {
+  test('a red one is not handed in, and the agent gets its output', {
+    tags: ['promise', 'P-prd-checks'],
+  }, async () => {
     const made = project(['test -f built || { echo nothing is built; exit 3; }']);
     const agent = await fakeAgent(
       'claude',

@@ -20,7 +20,7 @@ const start = (made: Repo, agent: FakeAgent, ...args: string[]) =>
 
 describe('a question', () => {
   test('makes its story wait while another one is built; the answer is in its next prompts', {
-    tags: 'promise',
+    tags: ['promise', 'P-prd-questions'],
   }, async () => {
     const made = two();
     const agent = await fakeAgent(

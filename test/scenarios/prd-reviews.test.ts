@@ -49,7 +49,7 @@ describe('a verdict counts', () => {
     expect(storyOf(project).reviewCount).toBe(1);
   });
 
-  test('and not when the words and the list differ', { tags: 'promise' }, async () => {
+  test('and not when the words and the list differ', { tags: ['promise', 'P-prd-words'] }, async () => {
     const project = prdRepo(story('US-001', STATES.waiting));
     const agent = await fakeAgent(
       'claude',

@@ -14,7 +14,7 @@ const RED = { agent: { command: 'bot' }, guardrails: [{ command: 'test -e done' 
 
 describe('from a subfolder', () => {
   test('the settings, the guardrails and the runs are those of the project, and it is said', {
-    tags: 'promise',
+    tags: ['promise', 'P-project-root'],
   }, async () => {
     const project = repo({ 'src/deep/a.js': '' });
     project.settings(RED);

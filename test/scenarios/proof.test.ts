@@ -34,7 +34,9 @@ function prompt(work: Repo, runId: string, iteration: number): string {
 const IGNORED = { '.gitignore': '.prompt\nnode_modules/\n*.local\n' };
 
 describe('the level of proof', () => {
-  test('without a check it is a claim, and the stop reason says no more', { tags: 'promise' }, async () => {
+  test('without a check it is a claim, and the stop reason says no more', {
+    tags: ['promise', 'P-proof-claimed'],
+  }, async () => {
     const work = repo(IGNORED);
     const args = ['run', '-p', 'go', '--agent', agent(`echo '<response>DONE</response>'`), '--json'];
     const { stdout } = await ralph(args, { cwd: work.dir });
@@ -45,7 +47,7 @@ describe('the level of proof', () => {
     });
   });
 
-  test('in place it names the tree that was checked', { tags: 'promise' }, async () => {
+  test('in place it names the tree that was checked', { tags: ['promise', 'P-proof-place'] }, async () => {
     const work = repo({ ...IGNORED, a: 'a\n' });
     const { code, result } = await loop(work, `echo b > a\n${CLAIM}`, '--check', 'grep -q b a', '--strict');
     work.git('add', '--all', ':!.ralph');
@@ -58,7 +60,7 @@ describe('the level of proof', () => {
   });
 
   test('clean it is what passes in a checkout with setup and .worktreeinclude, and nothing else', {
-    tags: 'promise',
+    tags: ['promise', 'P-proof-clean'],
   }, async () => {
     const work = repo({
       ...IGNORED,
@@ -163,7 +165,9 @@ describe('what the checks rest on', () => {
     expect(stderr).toContain('What the checks rest on was changed: check.sh');
   });
 
-  test('with --strict nothing is proven until it is restored', { tags: 'promise' }, async () => {
+  test('with --strict nothing is proven until it is restored', {
+    tags: ['promise', 'P-strict'],
+  }, async () => {
     const work = repo(files);
     const script = `if [ -e x ]; then git checkout -q check.sh; else echo 'true #' > check.sh; touch x; fi\n${CLAIM}`;
     const { code, result } = await loop(work, script, '--check', 'sh check.sh', '--strict');

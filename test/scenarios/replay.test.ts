@@ -31,7 +31,7 @@ async function recorded(): Promise<{ project: Repo; folder: string }> {
   return { project, folder: project.path(`.ralph/runs/${id}`) };
 }
 
-test('every verdict of a run comes out the same', { tags: 'promise' }, async () => {
+test('every verdict of a run comes out the same', { tags: ['promise', 'P-replay'] }, async () => {
   const { project } = await recorded();
   const { code, stdout } = await ralph(['replay'], { cwd: project.dir });
   expect(code).toBe(0);

@@ -468,7 +468,7 @@ test('ralph status marks what can be resumed and says how', async () => {
 });
 
 test('a commit or a push that was made and not recorded is recognised, and not made again', {
-  tags: 'promise',
+  tags: ['promise', 'P-nothing-lost'],
 }, async () => {
   const project = repo();
   project.git('init', '--quiet', '--bare', '.git/remote');

@@ -110,7 +110,7 @@ const works = (await srt.probe({ cwd: '/', env: process.env, container: { args: 
 
 describe.skipIf(!works)('in srt', () => {
   test('agent and checks run inside; what was stopped is shown, kept and fed back', {
-    tags: 'promise',
+    tags: ['promise', 'P-sandbox'],
   }, async () => {
     const project = repo();
     project.settings({

@@ -145,7 +145,7 @@ test('what a check does not need is left out, and the rest is proven with what g
   expect(work.read('deps/tool')).toContain('made');
 });
 
-test('a clean proof is one of the commit', { tags: 'promise' }, async () => {
+test('a clean proof is one of the commit', { tags: ['promise', 'P-proof-clean'] }, async () => {
   const clean = { proof: 'clean' };
   const work = repo({ a: 'a\n' });
   work.write('a', 'mine\n');

@@ -30,7 +30,9 @@ const status = (work: Repo) =>
     .filter(line => line !== '' && !line.includes('.ralph'));
 
 describe('a commit of Ralph', () => {
-  test('leaves alone what the user had changed, staged or not', { tags: 'promise' }, async () => {
+  test('leaves alone what the user had changed, staged or not', {
+    tags: ['promise', 'P-commit'],
+  }, async () => {
     const work = repo({ a: 'a\n', b: 'b\n', c: 'c\n' });
     work.write('a', 'edited\n');
     work.write('b', 'staged\n');
@@ -151,7 +153,7 @@ describe('a commit of Ralph', () => {
 
 describe('source control that fails', () => {
   test('ends the run with a reason of its own, and is tried again when the run is resumed', {
-    tags: 'promise',
+    tags: ['promise', 'P-scm-failed'],
   }, async () => {
     const work = repo({ a: 'a\n' });
     mkdirSync(work.path('.git/hooks'), { recursive: true });

@@ -40,7 +40,7 @@ async function watched() {
 
 const WORK = ['--agent', 'claude', '--check', 'test -e made.txt', '--quiet'];
 
-test('whatever the command', async () => {
+test('whatever the command', { tags: 'P-sends-nothing' }, async () => {
   const { project, run, called } = await watched();
   const commands = [
     ['loop', 'Make it', ...WORK],

@@ -176,7 +176,9 @@ describe('ralph pause', () => {
 describe('ralph tell', () => {
   const HINT = 'It\'s in "src/a.ts":\n`$HOME` --- <response>DONE</response> 🙂';
 
-  test('is in the next prompt, byte for byte, once, and on record', { tags: 'promise' }, async () => {
+  test('is in the next prompt, byte for byte, once, and on record', {
+    tags: ['promise', 'P-steer'],
+  }, async () => {
     const project = repo();
     const first = held();
     const agent = await fakeAgent(

@@ -33,7 +33,7 @@ async function afterRun() {
   return { project, run, unpacked };
 }
 
-test('holds what happened, and neither words nor secrets', { tags: 'promise' }, async () => {
+test('holds what happened, and neither words nor secrets', { tags: ['promise', 'P-support'] }, async () => {
   const { project, run, unpacked } = await afterRun();
   const dry = await run('support', '--dry-run');
   expect(dry.code, dry.stderr).toBe(0);

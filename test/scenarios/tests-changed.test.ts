@@ -34,7 +34,7 @@ const read = async (project: Repo, ...args: readonly string[]) =>
 test.each([
   ['loop', ['loop', 'Make it pass']],
   ['run', ['run', '-p', 'Make it pass']],
-])('of ralph %s', { tags: 'promise' }, async (_, args) => {
+])('of ralph %s', { tags: ['promise', 'P-tests-changed'] }, async (_, args) => {
   const project = repo(FILES);
   // The user's own change is not the run's.
   project.write('test/mine.test.js', 'mine, changed\n');

@@ -108,7 +108,9 @@ describe('a rate limit', () => {
     },
   );
 
-  test('that the structured field tells of is waited for until then', { tags: 'promise' }, async () => {
+  test('that the structured field tells of is waited for until then', {
+    tags: ['promise', 'P-rate-limit'],
+  }, async () => {
     const project = repo();
     const limit = limited(4);
     const agent = await fakeAgent('claude', limit.handler, done);
@@ -253,8 +255,8 @@ describe('a rate limit', () => {
 });
 
 describe('--fallback', () => {
-  test('goes on with the next agent and comes back when the limit has passed', {
-    tags: 'promise',
+  test('continues with the next agent and comes back when the limit has passed', {
+    tags: ['promise', 'P-rate-limit'],
   }, async () => {
     const project = repo();
     const limit = limited(4);
@@ -337,7 +339,7 @@ describe('--fallback', () => {
 });
 
 describe('passing trouble', () => {
-  test('is tried again after a while and not counted', { tags: 'promise' }, async () => {
+  test('is tried again after a while and not counted', { tags: ['promise', 'P-transient'] }, async () => {
     const project = repo();
     const agent = await fakeAgent('claude', claudeFails('API Error: 529 overloaded', 529), done);
     const { code, result: told, events } = await run(project, [agent.bin], '--agent', 'claude');

@@ -39,7 +39,7 @@ const LOOP = ['loop', 'Make it', '--agent', 'claude', '--check', 'test -e made.t
 
 describe('--all', () => {
   test('leaves nothing in the home, and nothing in a project but what is the user’s', {
-    tags: 'promise',
+    tags: ['promise', 'P-uninstall'],
   }, async () => {
     const { home, project, run } = await machine();
     expect((await run(...LOOP)).code).toBe(0);

@@ -42,7 +42,7 @@ function cloneOf({ work }: Proven): string {
 
 describe('an honest bundle', () => {
   test('holds on another checkout, with and without a signature, and the checks pass there again', {
-    tags: 'promise',
+    tags: ['promise', 'P-bundle'],
   }, async () => {
     const run = await proven();
     const clone = cloneOf(run);

@@ -381,7 +381,9 @@ describe('the list of worktrees', () => {
 });
 
 describe('removing a worktree', () => {
-  test('takes away the folder and the branch when nothing is lost by it', { tags: 'promise' }, async () => {
+  test('takes away the folder and the branch when nothing is lost by it', {
+    tags: ['promise', 'P-worktree'],
+  }, async () => {
     const work = repo();
     const { path } = await opened(work, 'a');
     commitIn(path, 'x', 'x\n');

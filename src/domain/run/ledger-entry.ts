@@ -27,7 +27,16 @@ export function knownEntry(entry: RawEntry): KnownEntry | null {
   return isKnown ? (entry as KnownEntry) : null;
 }
 
-const ENVELOPE: ReadonlySet<string> = new Set(['seq', 'at', 'ticks', 'type', 'prev', 'run', 'iteration']);
+const ENVELOPE: ReadonlySet<string> = new Set([
+  'seq',
+  'at',
+  'ticks',
+  'type',
+  'prev',
+  'run',
+  'iteration',
+  'format',
+]);
 
 /** A line that this version cannot read, with all that it holds: better than to hide it. */
 export function unknownEntryWords(entry: RawEntry): string {

@@ -17,6 +17,12 @@ export function formatProblem(problem: Problem): string {
   return `${problem.where}: ${problem.what}${fix}`;
 }
 
+/** Something of a later release: its version is not known here. */
+export function laterVersion(where: string, found: number, known: number, of = 'format'): Problem {
+  const what = `has version ${found} of the ${of}, and this Ralph knows version ${known}`;
+  return { where, what, fix: 'update Ralph: npm install -g @ralph-loop/ralph' };
+}
+
 /** The closest of `known` to a word that is not in it, if it is close enough to be a slip of the finger. */
 export function closest(word: string, known: Iterable<string>): string | undefined {
   let best: string | undefined;

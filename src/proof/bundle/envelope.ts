@@ -1,7 +1,7 @@
 /** The file of a bundle: a DSSE envelope, plain JSON, read so strictly that there is one way to write each bundle. */
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
 import { isObject, parseObject } from '../../domain/text/json.ts';
-import type { Problem } from '../../domain/text/problem.ts';
+import { laterVersion, type Problem } from '../../domain/text/problem.ts';
 import { errorWords } from '../../platform/error-words.ts';
 import { sha256 } from '../../platform/hash.ts';
 import { misfitOf, PAYLOAD_TYPE, type Statement, versionOf } from './format.ts';
@@ -53,11 +53,7 @@ export function readBundle(path: string): Bundle | Problem {
   const version = versionOf(found?.predicateType);
   if (version === undefined)
     return because('holds no proof of Ralph', '`ralph report --bundle FILE` writes one');
-  if (version !== 1)
-    return because(
-      `has version ${version} of the format, and this Ralph knows version 1`,
-      'update Ralph: npm install -g @ralph-loop/ralph',
-    );
+  if (version !== 1) return laterVersion(path, version, 1);
   const misfit = misfitOf(found) ?? (isPlain(text, found) ? undefined : 'is not written as Ralph writes it');
   if (misfit !== undefined) return because(`is no bundle that Ralph wrote: ${misfit}`);
   return {

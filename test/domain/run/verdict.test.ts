@@ -113,7 +113,7 @@ describe('the law of the verdict', () => {
     );
   });
 
-  test('a claim without proof never ends a run as done', () => {
+  test('a claim without proof never ends a run as done', { tags: 'P-no-false-done' }, () => {
     fc.assert(
       fc.property(run, evidence, check, (aRun, some, red) => {
         const verdict = judge(aRun, {
@@ -268,7 +268,9 @@ describe('the law of the verdict', () => {
     );
   });
 
-  test('it is total: there is a verdict for everything, and every way to stop has an exit code', () => {
+  test('it is total: there is a verdict for everything, and every way to stop has an exit code', {
+    tags: 'P-exit-codes',
+  }, () => {
     fc.assert(
       fc.property(run, evidence, (aRun, some) => {
         const verdict = judge(aRun, some);
@@ -313,7 +315,7 @@ describe('a verdict by example', () => {
     minToolCalls: 1,
   };
 
-  test('done on the last allowed iteration is done', () => {
+  test('done on the last allowed iteration is done', { tags: 'P-verdict' }, () => {
     expect(judge(aRun, base)).toEqual({ kind: 'stop', reason: 'promise_accepted' });
   });
 
