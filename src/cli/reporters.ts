@@ -145,7 +145,7 @@ export function styleOf(output: Output): Style {
 }
 
 /** Where `--events` go. Throws when that cannot be written. */
-function openEvents({ output, cwd }: Call) {
+export function openEvents({ output, cwd }: Call) {
   const { events } = output;
   if (events === undefined) return undefined;
   if (events === '-') return { write: createJsonWriter(output.answer), close() {} };

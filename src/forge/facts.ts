@@ -5,7 +5,7 @@ import { isProblem, type Problem } from '../domain/text/problem.ts';
 import { createIntegration } from '../workspace/integration.ts';
 import type { OwnGit } from '../workspace/own-git.ts';
 import type { Remote } from '../workspace/remote.ts';
-import type { CheckRun, Forge, Pull, Word } from './forge.ts';
+import type { Author, CheckRun, Forge, Pull, Word } from './forge.ts';
 import type { ForgeProblem } from './http.ts';
 
 export interface Look {
@@ -106,7 +106,7 @@ async function sortWords(
   let unheard = 0;
   for (const word of words) {
     if (isOwn(word, me)) continue;
-    const counts = word.isBot ? isListenedTo(word, listenTo) : await forge.canWrite(word.author);
+    const counts = await isHeard(forge, word, listenTo);
     if (isProblem(counts)) return counts;
     if (!counts) unheard++;
     else {
@@ -121,7 +121,17 @@ async function sortWords(
   return { requests, unheard, isApproved: all.includes('approved') && !all.includes('changes_requested') };
 }
 
-function isListenedTo({ author }: Word, names: readonly string[]): boolean {
+/** People with write permission, and the bots that were named. */
+export async function isHeard(
+  forge: Pick<Forge, 'canWrite'>,
+  by: Author,
+  listenTo: readonly string[],
+): Promise<boolean | ForgeProblem> {
+  if (by.isBot) return isListenedTo(by, listenTo);
+  return by.author === '' ? false : forge.canWrite(by.author);
+}
+
+function isListenedTo({ author }: Author, names: readonly string[]): boolean {
   const bare = author.replace(/\[bot\]$/, '');
   return names.some(name => name === author || name === bare);
 }

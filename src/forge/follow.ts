@@ -44,7 +44,7 @@ export async function followPullRequest(request: FollowRequest): Promise<FollowR
     if (abort.aborted) return { runId, outcome: 'interrupted' };
     const run = await provenAgain(request);
     if ('outcome' in run || isProblem(run)) return run;
-    const opened: Access | Problem = access ?? (await openAccess(request, run));
+    const opened: Access | Problem = access ?? (await openAccess(request));
     if (isProblem(opened)) return orInterrupted(request, opened);
     access = opened;
     const ledger = await openLedger(request, access);

@@ -1,4 +1,4 @@
-/** What Ralph asks of a forge: a dozen calls. GitHub is the first one that answers them. */
+/** What Ralph asks of a forge: two dozen calls. GitHub is the first one that answers them. */
 import type { ForgeProblem } from './http.ts';
 
 export interface Pull {
@@ -29,13 +29,11 @@ export interface CheckRun {
 }
 
 /** Something that somebody wrote. */
-export interface Word {
+export interface Word extends Author {
   /** `review-1`, `thread-2`, `comment-3`. */
   readonly id: string;
   readonly kind: 'review' | 'thread' | 'comment';
   readonly number: number;
-  readonly author: string;
-  readonly isBot: boolean;
   readonly text: string;
   /** Of a review. */
   readonly verdict?: 'approved' | 'changes_requested' | 'other';
@@ -46,6 +44,38 @@ export interface Word {
   readonly line?: number;
   /** The first word of its thread. */
   readonly thread?: number;
+}
+
+export interface Issue {
+  readonly number: number;
+  readonly title: string;
+  readonly body: string;
+  readonly author: string;
+  readonly isOpen: boolean;
+  readonly labels: readonly string[];
+}
+
+/** Something that was done to an issue. */
+export interface IssueEvent {
+  readonly id: number;
+  readonly kind: 'labelled' | 'unlabelled' | 'renamed';
+  readonly label: string;
+  readonly by: Author;
+  /** Milliseconds since 1970, by the clock of the forge. */
+  readonly at: number;
+}
+
+/** Who did something. */
+export interface Author {
+  readonly author: string;
+  readonly isBot: boolean;
+}
+
+/** The last change of the text of an issue. */
+export interface IssueEdit {
+  /** Milliseconds since 1970. */
+  readonly at: number;
+  readonly by: Author;
 }
 
 export interface NewPull {
@@ -77,6 +107,18 @@ export interface Forge {
   /** Reviews, threads that are not resolved, comments; oldest first. */
   words(number: number): Answered<readonly Word[]>;
   canWrite(login: string): Answered<boolean>;
+  /** The open ones with this label. */
+  issues(label: string): Answered<readonly Issue[]>;
+  issue(number: number): Answered<Issue>;
+  /** Oldest first. */
+  issueEvents(number: number): Answered<readonly IssueEvent[]>;
+  /** undefined: its text is as it was at first. */
+  lastEdit(number: number): Answered<IssueEdit | undefined>;
+  /** Oldest first. */
+  comments(number: number): Answered<readonly Word[]>;
+  addLabel(number: number, label: string): Answered<true>;
+  /** True also where it was not there. */
+  removeLabel(number: number, label: string): Answered<true>;
   comment(number: number, text: string): Answered<true>;
   editComment(comment: number, text: string): Answered<true>;
   reply(number: number, thread: number, text: string): Answered<true>;

@@ -9,16 +9,16 @@ import {
   stringAt,
 } from '../domain/text/json.ts';
 import { isProblem } from '../domain/text/problem.ts';
+import { systemClock } from '../platform/clock.ts';
 import type { ForgePlace } from './address.ts';
-import type { CheckRun, Forge, Pull, Word } from './forge.ts';
+import type { Author, CheckRun, Forge, Issue, IssueEdit, IssueEvent, Pull, Word } from './forge.ts';
 import type { ForgeProblem, Http } from './http.ts';
 
 export function createGitHub({ owner, name, base }: ForgePlace, http: Http): Forge {
   const repo = `/repos/${owner}/${name}`;
   const graph = graphPath(base);
   const pullOf = (answer: unknown) => (isProblem(answer) ? answer : readPull(answer));
-  const done = (answer: unknown): true | ForgeProblem => (isProblem(answer) ? answer : true);
-  const permissions = new Map<string, boolean>();
+  const permissions = new Map<string, { readonly may: boolean; readonly until: number }>();
   return {
     me: () => whoAmI(http),
     async defaultBranch() {
@@ -48,16 +48,17 @@ export function createGitHub({ owner, name, base }: ForgePlace, http: Http): For
     words: number => readWords(http, { repo, graph, owner, name }, number),
     async canWrite(login) {
       const before = permissions.get(login);
-      if (before !== undefined) return before;
+      if (before && systemClock.ticks() < before.until) return before.may;
       if (!LOGIN.test(login)) return false;
       const answer = await http.get(`${repo}/collaborators/${encodeURIComponent(login)}/permission`);
       // Whoever is not known there may not write.
       if (isProblem(answer))
         return (answer as ForgeProblem).status === 404 ? false : (answer as ForgeProblem);
       const may = /^(admin|maintain|write)$/.test(stringAt(asObject(answer), 'permission') ?? '');
-      permissions.set(login, may);
+      permissions.set(login, { may, until: systemClock.ticks() + PERMISSION_TIME });
       return may;
     },
+    ...issueCalls(http, { repo, graph, owner, name }),
     comment: async (number, body) =>
       done(await http.send('POST', `${repo}/issues/${number}/comments`, { body })),
     editComment: async (id, body) =>
@@ -67,6 +68,114 @@ export function createGitHub({ owner, name, base }: ForgePlace, http: Http): For
   };
 }
 
+function done(answer: unknown): true | ForgeProblem {
+  return isProblem(answer) ? (answer as ForgeProblem) : true;
+}
+
+type IssueCalls = Pick<
+  Forge,
+  'issues' | 'issue' | 'issueEvents' | 'lastEdit' | 'comments' | 'addLabel' | 'removeLabel'
+>;
+
+function issueCalls(http: Http, asked: Asked): IssueCalls {
+  const { repo } = asked;
+  const at = (number: number) => `${repo}/issues/${number}`;
+  return {
+    async issues(label) {
+      const query = `labels=${encodeURIComponent(label)}&state=open&sort=created&direction=asc`;
+      const list = await http.list(`${repo}/issues?${query}&per_page=100`);
+      if (isProblem(list)) return list;
+      // A pull request is an issue there, too.
+      const own = list.filter(isObject).filter(each => !('pull_request' in each));
+      return own.flatMap(each => readIssue(each) ?? []);
+    },
+    async issue(number) {
+      const answer = await http.get(at(number));
+      if (isProblem(answer)) return answer as ForgeProblem;
+      return readIssue(asObject(answer)) ?? strange('an issue');
+    },
+    async issueEvents(number) {
+      const list = await http.list(`${at(number)}/events?per_page=100`);
+      return isProblem(list) ? list : list.filter(isObject).flatMap(each => readEvent(each) ?? []);
+    },
+    lastEdit: number => readEdit(http, asked, number),
+    async comments(number) {
+      const list = await http.list(`${at(number)}/comments?per_page=100`);
+      return isProblem(list) ? list : list.filter(isObject).map(each => wordOf(each, 'comment'));
+    },
+    addLabel: async (number, label) =>
+      done(await http.send('POST', `${at(number)}/labels`, { labels: [label] })),
+    async removeLabel(number, label) {
+      const answer = await http.send('DELETE', `${at(number)}/labels/${encodeURIComponent(label)}`);
+      return (answer as ForgeProblem).status === 404 ? true : done(answer);
+    },
+  };
+}
+
+const LONGEST_ISSUE = 100_000;
+
+function readIssue(json: Json | undefined): Issue | undefined {
+  const number = numberAt(json, 'number');
+  if (number === undefined || !Number.isSafeInteger(number) || number < 1) return undefined;
+  const labels = json?.labels;
+  return {
+    number,
+    title: (stringAt(json, 'title') ?? '').slice(0, LONGEST_WORDS),
+    body: (stringAt(json, 'body') ?? '').slice(0, LONGEST_ISSUE),
+    author: stringAt(objectAt(json, 'user'), 'login') ?? '',
+    isOpen: json?.state === 'open',
+    labels: (Array.isArray(labels) ? labels : []).flatMap(each =>
+      typeof each === 'string' ? [each] : (stringAt(asObject(each), 'name') ?? []),
+    ),
+  };
+}
+
+const EVENTS: Readonly<Record<string, IssueEvent['kind']>> = {
+  labeled: 'labelled',
+  unlabeled: 'unlabelled',
+  renamed: 'renamed',
+};
+
+function readEvent(json: Json): IssueEvent | undefined {
+  const [name, id] = [stringAt(json, 'event') ?? '', numberAt(json, 'id')];
+  const kind = Object.hasOwn(EVENTS, name) ? EVENTS[name] : undefined;
+  if (!kind || id === undefined || !Number.isSafeInteger(id)) return undefined;
+  const label = stringAt(objectAt(json, 'label'), 'name') ?? '';
+  return { id, kind, label, by: authorOf(objectAt(json, 'actor')), at: timeAt(json, 'created_at') };
+}
+
+function authorOf(user: Json | undefined): Author {
+  return { author: stringAt(user, 'login') ?? '', isBot: stringAt(user, 'type') === 'Bot' };
+}
+
+function timeAt(json: Json | undefined, key: string): number {
+  return Date.parse(stringAt(json, key) ?? '') || 0;
+}
+
+const EDITED = `query($owner: String!, $name: String!, $number: Int!) {
+  repository(owner: $owner, name: $name) { issue(number: $number) {
+    lastEditedAt editor { login __typename } } } }`;
+
+/** The REST API does not say who has changed a text. */
+async function readEdit(
+  http: Http,
+  { graph, owner, name }: Asked,
+  number: number,
+): Promise<IssueEdit | undefined | ForgeProblem> {
+  const answer = await http.send('POST', graph, { query: EDITED, variables: { owner, name, number } });
+  const problem = graphDone(answer);
+  if (isProblem(problem)) return problem;
+  const data = objectAt(asObject(answer), 'data');
+  const issue = objectAt(objectAt(data, 'repository'), 'issue');
+  if (!issue) return strange('an issue');
+  const at = timeAt(issue, 'lastEditedAt');
+  const editor = objectAt(issue, 'editor');
+  const isBot = stringAt(editor, '__typename') === 'Bot';
+  return at === 0 ? undefined : { at, by: { author: stringAt(editor, 'login') ?? '', isBot } };
+}
+
+/** Milliseconds: whoever may not write any more is not heard for long. */
+const PERMISSION_TIME = 60_000;
 const LOGIN = /^[A-Za-z0-9](?:[A-Za-z0-9-]{0,38})(?:\[bot\])?$/;
 const COMMIT = /^[0-9a-f]{40}([0-9a-f]{24})?$/;
 
@@ -80,7 +189,7 @@ function graphPath(base: string): string {
 }
 
 function graphDone(answer: unknown): true | ForgeProblem {
-  if (isProblem(answer)) return answer;
+  if (isProblem(answer)) return answer as ForgeProblem;
   const [error] = objectsAt(asObject(answer), 'errors');
   if (!error) return true;
   return {
@@ -203,14 +312,12 @@ async function readWords(http: Http, asked: Asked, number: number): Promise<read
 const LONGEST_WORDS = 20_000;
 
 function wordOf(json: Json, kind: Word['kind']): Word {
-  const user = objectAt(json, 'user');
   const number = numberAt(json, 'id') ?? 0;
   return {
     id: `${kind}-${number}`,
     kind,
     number,
-    author: stringAt(user, 'login') ?? '',
-    isBot: stringAt(user, 'type') === 'Bot',
+    ...authorOf(objectAt(json, 'user')),
     text: (stringAt(json, 'body') ?? '').slice(0, LONGEST_WORDS),
   };
 }

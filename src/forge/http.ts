@@ -34,7 +34,11 @@ export interface Http {
   /** A text such as a log; what leads to another host is asked there without the token. */
   text(path: string): Promise<string | ForgeProblem>;
   /** Sends it once; where the forge refuses because of a limit, again after it. */
-  send(method: 'POST' | 'PATCH' | 'PUT', path: string, body: unknown): Promise<unknown | ForgeProblem>;
+  send(
+    method: 'POST' | 'PATCH' | 'PUT' | 'DELETE',
+    path: string,
+    body?: unknown,
+  ): Promise<unknown | ForgeProblem>;
 }
 
 /** Milliseconds without an answer. */
@@ -44,6 +48,8 @@ export const LONGEST_AWAY = 3_600_000;
 const MOST_BYTES = 16 * 1024 * 1024;
 const MOST_PAGES = 50;
 const MOST_REDIRECTS = 5;
+/** Answers that are kept for conditional requests: who watches asks for months. */
+const MOST_KNOWN = 1_000;
 
 interface Request {
   readonly method: string;
@@ -76,7 +82,9 @@ export function createHttp(options: HttpOptions): Http {
     if (problem) return problem;
     const found = { text: answer.text, next: nextPage(answer.header('link'), base) };
     const etag = answer.header('etag');
+    known.delete(url);
     if (etag !== null) known.set(url, { ...found, etag });
+    for (const old of known.keys()) if (known.size > MOST_KNOWN) known.delete(old);
     return found;
   };
   return {
@@ -240,7 +248,7 @@ function messageIn(text: string): string {
 
 const HELP: Readonly<Record<number, string>> = {
   401: 'the token is not valid: set GH_TOKEN, or `gh auth login`',
-  403: 'the token may not do this: it needs write permission for contents and pull requests',
+  403: 'the token may not do this: it needs write permission for contents, pull requests and issues',
   404: 'look at --repo, and whether the token may see it',
 };
 

@@ -3,6 +3,7 @@
 import type { CheckResult } from '../domain/checks/check.ts';
 import { shownCriteria } from '../domain/forge/criteria.ts';
 import type { ForgeEvent } from '../domain/forge/forge-event.ts';
+import { issueTextIn } from '../domain/forge/prompt.ts';
 import { readList, type StoryList } from '../domain/stories/story.ts';
 import { formatProblem, isProblem, type Problem } from '../domain/text/problem.ts';
 import { createRedactor } from '../domain/text/secrets.ts';
@@ -16,9 +17,9 @@ import { pullRequestBody } from '../report/pull-request.ts';
 import { readStories } from '../store/kept.ts';
 import type { ProjectPaths } from '../store/paths.ts';
 import { withLock } from '../workspace/lock.ts';
-import { openOwnGit } from '../workspace/own-git.ts';
+import { type OwnGit, openOwnGit } from '../workspace/own-git.ts';
 import { openRemote, type Remote } from '../workspace/remote.ts';
-import { findPlace, findToken, isBranchName, withoutToken } from './address.ts';
+import { type ForgePlace, findPlace, findToken, isBranchName, withoutToken } from './address.ts';
 import type { Forge, Pull } from './forge.ts';
 import { createGitHub } from './github.ts';
 import { createHttp, type HttpOptions, LONGEST_AWAY } from './http.ts';
@@ -73,7 +74,7 @@ export async function pullRequest(request: PullRequestRequest): Promise<PullRequ
   const { id: runId } = request;
   const run = readProven(request);
   if (isProblem(run)) return run;
-  const access = await openAccess(request, run);
+  const access = await openAccess(request);
   if (isProblem(access)) return access;
   const ledger = await openLedger(request, access);
   if (isProblem(ledger)) return ledger;
@@ -104,6 +105,9 @@ export function readProven({ project, env, id }: PullRequestRequest): EndedRun |
 /** The way to the forge and to its repository. */
 export interface Access {
   readonly forge: Forge;
+  readonly place: ForgePlace;
+  /** Of the project. */
+  readonly own: OwnGit;
   readonly remote: Remote;
   readonly base: string;
   readonly waits: HttpOptions;
@@ -111,14 +115,17 @@ export interface Access {
   readonly secrets: Env;
 }
 
-export async function openAccess(
-  { project, env, options, abort, say }: PullRequestRequest,
-  run: EndedRun,
-): Promise<Access | Problem> {
+export async function openAccess({
+  project,
+  env,
+  options,
+  abort,
+  say,
+}: Pick<PullRequestRequest, 'project' | 'env' | 'options' | 'abort' | 'say'>): Promise<Access | Problem> {
   const { remote: name, repo } = options;
   const wrong = wrongNames(options);
   if (wrong) return wrong;
-  const own = await openOwnGit({ cwd: project.root, env: run.env });
+  const own = await openOwnGit({ cwd: project.root, env: withoutToken(env) });
   if (isProblem(own)) return own;
   const settings = new Map(own.repository.remotes);
   const url = settings.get(`remote.${name}.pushurl`) ?? settings.get(`remote.${name}.url`);
@@ -139,7 +146,7 @@ export async function openAccess(
     longest: LONGEST_AWAY,
     waits: problem => say(`The remote: ${formatProblem(problem)}. It is asked again and again.`),
   });
-  return { forge, remote, base, waits, secrets: { ...env, GH_TOKEN: token } };
+  return { forge, place, own, remote, base, waits, secrets: { ...env, GH_TOKEN: token } };
 }
 
 function wrongNames({ remote, base }: PullRequestOptions): Problem | undefined {
@@ -241,12 +248,13 @@ function textOf(
   { run, remoteName: remote, waits }: Publishing,
   { commit, proof, files }: Pick<Parameters<typeof pullRequestBody>[0], 'commit' | 'proof' | 'files'>,
 ) {
-  const { past, paths, title, env } = run;
+  const { past, paths, title, env, file } = run;
   const { result, head } = past;
   if (!result) throw new Error('a run without a result gets no pull request');
   const list = listOf(run);
   const read = list ? undefined : readTask(paths);
-  const task = typeof read === 'string' ? read : undefined;
+  const asked = typeof read === 'string' ? read : undefined;
+  const task = asked !== undefined && file.given?.issue ? issueTextIn(asked) : asked;
   const reviewer =
     result.stories?.roles?.find(({ role }) => role === 'reviewer')?.agent ?? head?.agent ?? 'an agent';
   const criteria = shownCriteria({ task, list, reviewer }, result);

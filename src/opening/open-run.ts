@@ -36,6 +36,7 @@ import { createRun, listRuns, liveRuns, ownerOfRun } from '../store/run-file.ts'
 import { openRunStore, type RunCopy, type RunStore } from '../store/run-store.ts';
 import { openState } from '../store/state-check.ts';
 import { createRoster } from '../turns/agent-pool.ts';
+import type { Budget } from '../turns/budget.ts';
 import type { ChosenAgent } from '../turns/choose-agent.ts';
 import type { RunContext } from '../turns/context.ts';
 import { DONE_RULES, limitsOf, standstillLimits } from '../turns/goal.ts';
@@ -72,6 +73,8 @@ export interface RunRequest
   readonly resumed?: ResumedRun;
   /** It belongs to another run: its id and what it spends with the others. */
   readonly child?: Pick<ChildRequest, 'id' | 'budget'> & Partial<Pick<ChildRequest, 'laneSetUp' | 'gate'>>;
+  /** What it spends with others that it does not belong to. */
+  readonly budget?: Budget | undefined;
   /** The project is a checkout that nothing has been done in yet. */
   readonly isFresh?: boolean | undefined;
   /** Of a run on another machine than the user's. */
@@ -262,7 +265,7 @@ function contextOf(request: RunRequest, opened: Opened): RunContext {
     ...(reviewer && { reviewers: createRoster([reviewer, ...agents.slice(1)], limits) }),
     ...tracingOf(settings, env, opened.runId),
     ...(random && { random }),
-    budget: request.child?.budget,
+    budget: request.child?.budget ?? request.budget,
     gate: request.child?.gate,
   };
 }

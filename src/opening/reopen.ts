@@ -190,7 +190,9 @@ interface Recovered {
 /** Ends what the dead process left running, repairs its ledger, and reads it. Old messages no longer count, but for words to the agent and answers. */
 async function recoverRun(paths: RunPaths): Promise<Recovered> {
   const repaired: string[] = [];
-  const orphans = await endOwned(ownerOfRun(paths));
+  const owner = ownerOfRun(paths);
+  // Under our own name other runs of this process work now; what was started for this one ended with it.
+  const orphans = owner === ownerName() ? 0 : await endOwned(owner);
   if (orphans > 0) repaired.push(`${orphans} process(es) of the run were still running: ended`);
   const wrong = repairMirror(paths);
   if (wrong !== undefined) repaired.push(`${wrong}: it was put back`);
@@ -239,7 +241,7 @@ async function jobAgain(
   if (task !== undefined) {
     const spec =
       given.spec === undefined ? undefined : { name: given.spec, source: specSource(given.spec, cwd) };
-    return taskJob({ task, spec, worktree: name, startRef });
+    return taskJob({ task, spec, worktree: name, startRef, issue: given.issue });
   }
   const worktree = name === undefined ? undefined : await openWorktree({ root: cwd, env, name });
   if (isProblem(worktree)) return [worktree];

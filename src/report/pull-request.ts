@@ -37,6 +37,9 @@ export function hiddenMark(what: string): string {
   return `<!-- ralph: ${what.replace(/[^\w.-]/g, '-')} -->`;
 }
 
+/** What was marked, in a text. */
+export const HIDDEN_MARK = /<!-- ralph: ([\w.-]+) -->/g;
+
 export function pullRequestBody(facts: PullRequestFacts): string {
   const { result } = facts;
   const mark = hiddenMark(`pull-request-${result.runId}`);

@@ -66,6 +66,15 @@ export interface Given {
   readonly lane?: string;
   /** The run, and its iteration, whose files it began with. */
   readonly forkOf?: ForkOf;
+  /** The issue that it was started for. */
+  readonly issue?: GivenIssue;
+}
+
+export interface GivenIssue {
+  /** `OWNER/NAME`, at the forge with this address. */
+  readonly repo: string;
+  readonly forge: string;
+  readonly number: number;
 }
 
 export interface NewRun extends Pick<RunFile, 'command' | 'version' | 'config' | 'given' | 'owner'> {

@@ -71,6 +71,8 @@ function projectState(folder: string, root: string) {
     beginLock: belowOf(runs)('begin.lock'),
     /** A lease for each run that is running, so that the others need not be looked at. */
     live: below(`live/${project}`),
+    /** The mark of the `ralph watch` that works for it, for as long as that lives. */
+    watch: below(`watch/${project}`),
     /** The truth of an in-session loop, by the name of its file in the project: a folder with its versions. */
     session: (name: string) => join(folder, 'loops', project, name),
     run: (id: string) => runState(join(runs, id)),

@@ -1,17 +1,16 @@
-/** Questions to the user in `ralph prd run`: the story that asks waits, the others continue. */
+/** Questions to the user: the story that asks waits, the others continue; a run with one task waits with it. */
 import type { Settings } from '../config/settings-shape.ts';
 import type { Emit } from '../domain/run/event.ts';
 import type { RunState } from '../domain/run/state.ts';
 import { isDone, type ReviewPolicy } from '../domain/stories/assignment.ts';
-import type { DecidedQuestion } from '../domain/stories/prompt.ts';
-import { openQuestions, unansweredWords } from '../domain/stories/questions.ts';
+import { type DecidedQuestion, openQuestions, unansweredWords } from '../domain/stories/questions.ts';
 import type { Steering } from '../engine/steering.ts';
 import type { Steps } from '../engine/steps.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { StoryKeeper } from './keeper.ts';
 
 interface QuestionParts {
-  readonly settings: Pick<Settings, 'maxQuestionWait'> & ReviewPolicy;
+  readonly settings: Pick<Settings, 'maxQuestionWait'>;
   readonly steering: Pick<Steering, 'takeAnswers'>;
   readonly clock: Clock;
   readonly emit: Emit;
@@ -30,29 +29,40 @@ export function decisionsOf({ past }: Pick<QuestionParts, 'past'>, story: string
   );
 }
 
-/** Who resumes a run has the whole wait again. */
-export function createReady(parts: QuestionParts, keeper: StoryKeeper): Required<Steps>['ready'] {
-  const { settings, steering, clock, past } = parts;
+/** Who resumes a run has the whole wait again. Without a keeper it has one task, and whoever started it brings the answer: nobody waits. */
+export function createReady(
+  { settings, steering, clock, past }: QuestionParts,
+  keeper?: Pick<StoryKeeper, 'isReady'>,
+): Required<Steps>['ready'] {
   const began = clock.now();
+  const longest = keeper ? settings.maxQuestionWait * 1000 : 0;
   return () => {
     steering.takeAnswers();
-    if (keeper.isReady()) return 'yes';
     const open = openQuestions(past().questions);
+    if (keeper ? keeper.isReady() : open.length === 0) return 'yes';
     const since = Math.max(began, ...open.map(({ askedAt }) => askedAt));
-    if (clock.now() - since < settings.maxQuestionWait * 1000) return 'wait';
-    return { reason: 'blocked', detail: unansweredWords(open) };
+    if (clock.now() - since < longest) return 'wait';
+    return { reason: 'blocked', detail: unansweredWords(open, !keeper) };
   };
 }
 
-/** After a turn: whether it asked. Whoever reviews decides, and a story that is done has nothing left to ask. */
-export function noteQuestion({ past, emit, settings }: QuestionParts, keeper: StoryKeeper): boolean {
-  const { turn, number: iteration } = past().open ?? {};
+/** Whoever reviews decides, and a story that is done has nothing left to ask. */
+export function mayAsk(keeper: StoryKeeper, policy: ReviewPolicy): string | undefined {
   const { mode, story: assigned } = keeper.assignment();
   const story = keeper.list().userStories.find(({ id }) => id === assigned?.id);
+  return mode === 'review' || !story || isDone(story, policy) ? undefined : story.id;
+}
+
+/** After a turn: whether it asked. `story`: for what; undefined: it may not. */
+export function noteQuestion(
+  { past, emit }: Pick<QuestionParts, 'past' | 'emit'>,
+  story: string | undefined,
+): boolean {
+  const { turn, number: iteration } = past().open ?? {};
   const { question, outcome } = turn ?? {};
   if (question === undefined || iteration === undefined || outcome?.kind !== 'completed') return false;
-  if (mode === 'review' || !story || isDone(story, settings)) return false;
+  if (story === undefined) return false;
   const isKnown = past().questions?.some(each => each.iteration === iteration);
-  if (!isKnown) emit({ type: 'question-asked', iteration, story: story.id, question });
+  if (!isKnown) emit({ type: 'question-asked', iteration, story, question });
   return true;
 }

@@ -21,7 +21,7 @@ import { mutationStep } from '../turns/mutation.ts';
 import { uncommittedPaths } from '../workspace/changes.ts';
 import { createTreeWatch, type TreeWatch } from '../workspace/tree-watch.ts';
 import { type Begun, createStoryKeeper, type StoryKeeper } from './keeper.ts';
-import { askingStories, createReady, decisionsOf, noteQuestion } from './questions.ts';
+import { askingStories, createReady, decisionsOf, mayAsk, noteQuestion } from './questions.ts';
 import { createReviewFacts } from './review-facts.ts';
 import { createReviewGuard, type ReviewGuard } from './review-guard.ts';
 import { poolOf, roleOf, rolesOf } from './roles.ts';
@@ -222,7 +222,7 @@ function createSteps(
       const refused = keeper.weigh(iteration, results, unreviewed);
       keeper.record(iteration);
       facts.saw(keeper.assignment().story?.id, results);
-      const untold = noteQuestion(parts, keeper) ? refused : [...missing, ...refused];
+      const untold = noteQuestion(parts, mayAsk(keeper, settings)) ? refused : [...missing, ...refused];
       return { ...standOf(keeper, policyOf(settings)), missing: untold, uncommitted };
     },
   };

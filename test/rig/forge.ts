@@ -27,6 +27,28 @@ export interface FakeWord {
   path?: string;
   line?: number;
   in_reply_to_id?: number;
+  /** Where it stands; undefined: everywhere. */
+  issue?: number;
+}
+
+export interface FakeIssue {
+  readonly number: number;
+  title: string;
+  body: string;
+  state: 'open' | 'closed';
+  readonly user: { readonly login: string; readonly type: string };
+  readonly labels: string[];
+  /** Who has changed its text last, and when. */
+  edited?: { readonly by: string; readonly at: string };
+}
+
+interface FakeEvent {
+  readonly id: number;
+  readonly issue: number;
+  readonly event: string;
+  readonly actor: { readonly login: string; readonly type: string };
+  readonly created_at: string;
+  readonly label?: { readonly name: string };
 }
 
 interface FakeCheck {
@@ -57,6 +79,8 @@ export async function createForge(work: Repo) {
   work.git('push', '--quiet', 'origin', 'main');
   const state = {
     pulls: [] as FakePull[],
+    issues: [] as FakeIssue[],
+    issueEvents: [] as FakeEvent[],
     comments: [] as FakeWord[],
     reviews: [] as FakeWord[],
     threads: [] as FakeWord[],
@@ -105,8 +129,51 @@ export async function createForge(work: Repo) {
     /** Whether a commit that was pushed has this file. */
     has: (commit: string, file: string) => bare.git('ls-tree', '--name-only', commit, file) !== '',
     env: { GITHUB_API_URL: base, GITHUB_REPOSITORY: 'octo/demo', GH_TOKEN: TOKEN },
+    /** An issue that somebody has opened, and given a label. */
+    issue(
+      number: number,
+      body: string,
+      { by = 'alice', author = 'mallory', title = `Title ${number}` } = {},
+    ) {
+      const user = { login: author, type: 'User' };
+      state.issues.push({ number, title, body, state: 'open', user, labels: [] });
+      setLabel(state, number, 'ralph', by);
+    },
+    setLabel: (number: number, by: string) => setLabel(state, number, 'ralph', by),
+    takeLabel: (number: number, by: string) => takeLabel(state, number, 'ralph', by),
+    labels: (number: number) => state.issues.find(each => each.number === number)?.labels ?? [],
+    /** What stands at an issue, without its marks. */
+    said: (number: number) =>
+      state.comments
+        .filter(({ issue }) => issue === number)
+        .map(({ user, body }) => `${user.login}: ${body.replace(/\n*<!--.*-->/s, '')}`),
     writes: () => state.requests.filter(each => !each.startsWith('GET ') && !each.includes('graphql')),
   };
+}
+
+/** What the labels of issues rest on. */
+type Labelled = { readonly issues: FakeIssue[]; readonly issueEvents: FakeEvent[] };
+
+function eventOf(state: Labelled, issue: number, event: string, login: string): FakeEvent {
+  const at = new Date(Date.UTC(2026, 10, 18) + state.issueEvents.length * 1_000).toISOString();
+  const id = 5_000 + state.issueEvents.length;
+  return { id, issue, event, actor: { login, type: 'User' }, created_at: at };
+}
+
+function setLabel(state: Labelled, number: number, name: string, by: string): void {
+  const issue = state.issues.find(each => each.number === number);
+  if (!issue || issue.labels.includes(name)) return;
+  issue.labels.push(name);
+  state.issueEvents.push({ ...eventOf(state, number, 'labeled', by), label: { name } });
+}
+
+function takeLabel(state: Labelled, number: number, name: string, by: string): boolean {
+  const issue = state.issues.find(each => each.number === number);
+  const at = issue?.labels.indexOf(name) ?? -1;
+  if (!issue || at < 0) return false;
+  issue.labels.splice(at, 1);
+  state.issueEvents.push({ ...eventOf(state, number, 'unlabeled', by), label: { name } });
+  return true;
 }
 
 type State = Fake['state'] extends infer S ? S : never;
@@ -154,6 +221,7 @@ function createAnswers(
     head: { ref: pull.head, sha: tip(pull.head) ?? '0'.repeat(40) },
     base: { ref: pull.base, sha: tip(pull.base) },
   });
+  const shownIssue = (issue: FakeIssue) => ({ ...issue, labels: issue.labels.map(name => ({ name })) });
   const found = (value: unknown) => ({ status: 200, value });
   const made = (value: unknown) => ({ status: 201, value });
   const missing = { status: 404, value: { message: 'Not Found' } };
@@ -184,6 +252,15 @@ function createAnswers(
     return made(word);
   };
   const graph = ({ query, variables }: Record<string, unknown>) => {
+    if (String(query).includes('lastEditedAt')) {
+      const { edited } =
+        state.issues.find(({ number }) => number === (variables as { number: number }).number) ?? {};
+      const issue = {
+        lastEditedAt: edited?.at ?? null,
+        editor: edited ? { login: edited.by, __typename: 'User' } : null,
+      };
+      return found({ data: { repository: { issue } } });
+    }
     const pull = state.pulls.find(({ number }) => `PR_${number}` === (variables as { id?: string }).id);
     if (pull) pull.draft = false;
     if (!String(query).includes('reviewThreads')) return found({ data: {} });
@@ -199,8 +276,9 @@ function createAnswers(
     const { pathname, searchParams } = new URL(url, 'http://x');
     const path = pathname.replace('/repos/octo/demo', '');
     const [, first, second, third, fourth] = path.split('/');
-    const route = `${method} ${path.replace(/\/(\d+|[0-9a-f]{40})(?=\/|$)/g, '/:id').replace(/collaborators\/[^/]+/, 'collaborators/:id')}`;
+    const route = `${method} ${path.replace(/\/(\d+|[0-9a-f]{40})(?=\/|$)/g, '/:id').replace(/(collaborators|labels)\/[^/]+/, '$1/:id')}`;
     const pull = pullAt(second);
+    const issue = state.issues.find(({ number }) => number === Number(second));
     switch (route) {
       case 'GET /user':
         return state.me === '' ? { status: 403, value: {} } : found({ login: state.me });
@@ -232,10 +310,26 @@ function createAnswers(
         return found(state.threads);
       case 'POST /pulls/:id/comments/:id/replies':
         return say(state.threads, body, { in_reply_to_id: Number(fourth) });
+      case 'GET /issues': {
+        const label = searchParams.get('labels') ?? '';
+        const open = state.issues.filter(each => each.state === 'open' && each.labels.includes(label));
+        return found(open.map(shownIssue));
+      }
+      case 'GET /issues/:id':
+        return issue ? found(shownIssue(issue)) : missing;
+      case 'GET /issues/:id/events':
+        return found(state.issueEvents.filter(each => each.issue === Number(second)));
+      case 'POST /issues/:id/labels':
+        for (const label of body.labels as string[]) setLabel(state, Number(second), label, state.me);
+        return found([]);
+      case 'DELETE /issues/:id/labels/:id':
+        return takeLabel(state, Number(second), decodeURIComponent(fourth ?? ''), state.me)
+          ? found([])
+          : missing;
       case 'GET /issues/:id/comments':
-        return found(state.comments);
+        return found(state.comments.filter(({ issue: at }) => at === undefined || at === Number(second)));
       case 'POST /issues/:id/comments':
-        return say(state.comments, body);
+        return say(state.comments, body, { issue: Number(second) });
       case 'PATCH /issues/comments/:id': {
         const comment = state.comments.find(({ id }) => id === Number(third));
         if (comment) comment.body = String(body.body);

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import type { EndedTurn } from '../../src/domain/run/event.ts';
 import type { Story } from '../../src/domain/stories/story.ts';
-import { createReady, decisionsOf, noteQuestion } from '../../src/stories/questions.ts';
+import { createReady, decisionsOf, mayAsk, noteQuestion } from '../../src/stories/questions.ts';
 import { STATES, story } from '../domain/stories/stories.ts';
 import { only } from '../rig/ledger.ts';
 import { change } from '../rig/stories.ts';
@@ -43,8 +43,8 @@ function asked(stories: readonly Story[], turn: Partial<EndedTurn> = ASKS, polic
 describe('a question is noted', () => {
   test('with its story, once', () => {
     const { parts, keeper, events } = asked([story('US-001'), story('US-002')]);
-    expect(noteQuestion(parts, keeper)).toBe(true);
-    expect(noteQuestion(parts, keeper)).toBe(true); // judged again after a resumption
+    expect(noteQuestion(parts, mayAsk(keeper, parts.settings))).toBe(true);
+    expect(noteQuestion(parts, mayAsk(keeper, parts.settings))).toBe(true); // judged again after a resumption
     expect(only(events, 'question-asked')).toEqual([
       { type: 'question-asked', iteration: 1, story: 'US-001', question: 'Which format?' },
     ]);
@@ -61,7 +61,7 @@ describe('a question is noted', () => {
     ['all is done: there is nothing left to ask', story('US-001', STATES.approved), ASKS],
   ])('not where %s', (_, first, turn) => {
     const { parts, keeper, events } = asked([first], turn);
-    expect(noteQuestion(parts, keeper)).toBe(false);
+    expect(noteQuestion(parts, mayAsk(keeper, parts.settings))).toBe(false);
     expect(only(events, 'question-asked')).toEqual([]);
   });
 });
@@ -71,20 +71,20 @@ test('a story that its own turn has finished has nothing left to ask', () => {
   world.leaves(change('US-001', { passes: true }));
   world.keeper.settle(1, FAIR);
   world.keeper.weigh(1, []);
-  expect(noteQuestion(world.parts, world.keeper)).toBe(false);
+  expect(noteQuestion(world.parts, mayAsk(world.keeper, world.parts.settings))).toBe(false);
 });
 
 describe('while nobody answers', () => {
   test('the others go on, and the one that asked waits', () => {
     const { parts, keeper, begin } = asked([story('US-001'), story('US-002')]);
-    noteQuestion(parts, keeper);
+    noteQuestion(parts, mayAsk(keeper, parts.settings));
     expect(createReady(parts, keeper)()).toBe('yes');
     expect(begin(2)).toBe('US-002');
   });
 
   test('a run with nothing else to do waits, and stops when it has waited long enough', () => {
     const { parts, keeper, clock } = asked([story('US-001')]);
-    noteQuestion(parts, keeper);
+    noteQuestion(parts, mayAsk(keeper, parts.settings));
     const ready = createReady(parts, keeper);
     clock.pass(WAIT * 1000 - 1);
     expect(ready()).toBe('wait');
@@ -97,17 +97,30 @@ describe('while nobody answers', () => {
 
   test('the wait begins with the last question, or with a resumption', () => {
     const { parts, keeper, clock } = asked([story('US-001')]);
-    noteQuestion(parts, keeper);
+    noteQuestion(parts, mayAsk(keeper, parts.settings));
     clock.pass(MINUTE);
     const resumed = createReady(parts, keeper);
     expect(resumed()).toBe('wait');
   });
 });
 
+test('a run with one task does not wait: whoever started it brings the answer', () => {
+  const { parts, answers } = asked([story('US-001')]);
+  expect(noteQuestion(parts, undefined)).toBe(false);
+  expect(noteQuestion(parts, 'issue-12')).toBe(true);
+  expect(createReady(parts)()).toEqual({
+    reason: 'blocked',
+    detail:
+      'Nobody has answered yet. issue-12 asks: Which format? To continue: ralph answer issue-12 "…", then resume the run.',
+  });
+  answers.push(['issue-12', 'JSON']);
+  expect(createReady(parts)()).toBe('yes');
+});
+
 describe('an answer', () => {
   test('is taken before the run decides to wait, and its story goes on', () => {
     const { parts, keeper, answers, begin } = asked([story('US-001')]);
-    noteQuestion(parts, keeper);
+    noteQuestion(parts, mayAsk(keeper, parts.settings));
     const ready = createReady(parts, keeper);
     expect(ready()).toBe('wait');
     answers.push(['US-001', 'JSON']);
@@ -117,7 +130,7 @@ describe('an answer', () => {
 
   test('is told with the question, to its own story alone', () => {
     const { parts, keeper, answers } = asked([story('US-001'), story('US-002')]);
-    noteQuestion(parts, keeper);
+    noteQuestion(parts, mayAsk(keeper, parts.settings));
     expect(decisionsOf(parts, 'US-001')).toEqual([]);
     answers.push(['US-001', 'JSON']);
     createReady(parts, keeper)();

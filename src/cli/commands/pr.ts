@@ -1,14 +1,15 @@
 /** `ralph pr`: a run that is proven becomes a draft pull request, which is followed until it is ready, merged, or needs somebody. */
+import type { Command } from 'commander';
 import { redChecks } from '../../domain/checks/check.ts';
 import type { ForgeEnding } from '../../domain/forge/forge-event.ts';
 import { type ExitCode, endingOf } from '../../domain/run/stop-reason.ts';
 import { parseDuration } from '../../domain/text/duration.ts';
 import type { Problem } from '../../domain/text/problem.ts';
 import { withoutToken } from '../../forge/address.ts';
+import { reopenRun } from '../../forge/again.ts';
 import type { FollowRequest, FollowResult } from '../../forge/follow.ts';
 import type { MergeMethod } from '../../forge/forge.ts';
 import type { PullRequestRequest, PullRequestResult } from '../../forge/pull-request.ts';
-import { resumeRun } from '../../opening/resume-run.ts';
 import { harmless } from '../../platform/text.ts';
 import { endingWords, forgeWords } from '../../report/forge-words.ts';
 import { phrase } from '../../report/phrases.ts';
@@ -24,24 +25,31 @@ import { RUN_ARGUMENT } from '../which-run.ts';
 
 const METHODS: readonly MergeMethod[] = ['merge', 'squash', 'rebase'];
 
+/** What `ralph watch` takes as well. */
+export function declareFollowing(command: Command): void {
+  command
+    .option('--base <branch>', 'the branch that it goes into; default: that of the repository')
+    .option('--remote <name>', 'the remote that it is pushed to', 'origin')
+    .option(
+      '--repo <owner/name>',
+      'the repository at the forge; default: GITHUB_REPOSITORY, or that of the remote',
+    )
+    .option('--poll <time>', 'how often to look; a number is seconds', '30')
+    .option('--ready', 'with --follow: mark it as ready for review when its checks are green')
+    .option('--merge', 'with --follow: merge it when it is approved and green')
+    .option(`--merge-method <${METHODS.join('|')}>`, 'how', 'merge')
+    .option('--ci-rounds <n>', 'how often each red check, or a conflict, is worked on', '2')
+    .option('--review-rounds <n>', 'how often the words of a review are worked on', '5')
+    .option('--listen-to <bot>', 'a bot whose words count as a review; may be given again', collect);
+}
+
 export const pr: CliCommand = {
-  declare: command =>
+  declare(command) {
     command
       .argument(...RUN_ARGUMENT)
-      .option('--base <branch>', 'the branch that it goes into; default: that of the repository')
-      .option('--remote <name>', 'the remote that it is pushed to', 'origin')
-      .option(
-        '--repo <owner/name>',
-        'the repository at the forge; default: GITHUB_REPOSITORY, or that of the remote',
-      )
-      .option('--follow', 'stay: fix red checks, answer reviews, merge the base, until it is ready')
-      .option('--poll <time>', 'how often to look; a number is seconds', '30')
-      .option('--ready', 'with --follow: mark it as ready for review when its checks are green')
-      .option('--merge', 'with --follow: merge it when it is approved and green')
-      .option(`--merge-method <${METHODS.join('|')}>`, 'how', 'merge')
-      .option('--ci-rounds <n>', 'how often each red check, or a conflict, is worked on', '2')
-      .option('--review-rounds <n>', 'how often the words of a review are worked on', '5')
-      .option('--listen-to <bot>', 'a bot whose words count as a review; may be given again', collect),
+      .option('--follow', 'stay: fix red checks, answer reviews, merge the base, until it is ready');
+    declareFollowing(command);
+  },
   help: `
 Examples:
   ralph pr
@@ -75,23 +83,28 @@ export interface PullRequestEnd {
 }
 
 function openPullRequest(call: Call, project: ProjectPaths, id: string): Promise<PullRequestEnd> {
-  const flags = flagsOf(call);
+  const flags = followFlags(call);
   return untilStopped(async abort => {
-    const request = { ...requestOf(call, project, id), abort };
+    const request = { ...followRequest(call, project), id, abort };
     return call.options.follow === true
       ? follow({ ...request, ...flags, again: () => workAgain(call, project, id) })
       : once(request);
   });
 }
 
-function requestOf(call: Call, project: ProjectPaths, id: string): Omit<PullRequestRequest, 'abort'> {
+/** `name`: before each line. */
+export function followRequest(
+  call: Call,
+  project: ProjectPaths,
+  name = '',
+): Omit<PullRequestRequest, 'abort' | 'id'> {
   const { env, options, output } = call;
   const text = (name: string) => (typeof options[name] === 'string' ? (options[name] as string) : undefined);
   const say = (line: string) => {
-    if (!output.quiet) output.error(`${harmless(line)}\n`);
+    if (!output.quiet) output.error(`${name}${harmless(line)}\n`);
   };
   return {
-    ...{ project, env, id, say },
+    ...{ project, env, say },
     options: { remote: text('remote') ?? 'origin', repo: text('repo'), base: text('base') },
     begins: command => say(`Checking what would be pushed: \`${command}\` …`),
     saw(event) {
@@ -151,7 +164,7 @@ function followLines(result: FollowResult): readonly string[] {
 }
 
 /** Everything that is wrong with them at once. */
-function flagsOf({ options }: Call) {
+export function followFlags({ options }: Pick<Call, 'options'>) {
   const problems: Problem[] = [];
   const count = (flag: string, given: unknown) => {
     if (/^\d{1,3}$/.test(String(given))) return Number(given);
@@ -189,22 +202,7 @@ async function workAgain(
   id: string,
 ): Promise<'proven' | 'stopped' | 'interrupted'> {
   const env = withoutToken(call.env);
-  const paths = runPaths(project, id);
-  const { state } = loadState(paths);
-  const { results, head } = state;
-  const room = results.length + Math.max(MORE, head?.maxIterations ?? 0);
-  const isCutOff = state.result === undefined;
-  const maximum = isCutOff ? (head?.maxIterations ?? room) : room;
-  const opened = await resumeRun(
-    {
-      project,
-      env,
-      acceptChanges: false,
-      reopens: true,
-      flags: () => ({ layer: { maximumIterations: maximum }, problems: [] }),
-    },
-    id,
-  );
+  const opened = await reopenRun({ project, env, id });
   if (!('job' in opened)) throw new Problems(opened);
   const { job, ready, resumed } = opened;
   const { root } = project;
@@ -212,13 +210,11 @@ async function workAgain(
   const output = call.output.json ? { ...createOutput(call.options, env), json: false } : call.output;
   const code = await startLoop(job, { ...call, env, output, cwd: root, root }, ready, { resumed });
   if (code === 130) return 'interrupted';
-  return code === 0 || endingOf(loadState(paths).state.result?.stopReason ?? '').exitCode === 0
+  return code === 0 ||
+    endingOf(loadState(runPaths(project, id)).state.result?.stopReason ?? '').exitCode === 0
     ? 'proven'
     : 'stopped';
 }
-
-/** Iterations of a round, at least. */
-const MORE = 3;
 
 /** The flag of every loop. */
 export const PR_FLAG = [

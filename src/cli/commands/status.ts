@@ -14,6 +14,7 @@ import { knownProjects } from '../../store/projects.ts';
 import { findRun, listRuns, readRunFile } from '../../store/run-file.ts';
 import { listSessions } from '../../store/session-file.ts';
 import { endDeleted } from '../../store/session-ledger.ts';
+import { ownerOf } from '../../workspace/lock.ts';
 import { listWorktrees } from '../../workspace/worktree.ts';
 import { type Call, type CliCommand, orThrow, refuse } from '../command.ts';
 import { pasteable } from '../output.ts';
@@ -88,6 +89,8 @@ async function lookAt({ args: [wanted], options, cwd, env }: Call, last: number)
         worktrees,
         // Files of in-session loops that no user of this machine started.
         strangers: listSessions(root, env).filter(file => 'stranger' in file),
+        /** The process of its `ralph watch`. */
+        watching: ownerOf(project.state().watch)?.pid ?? null,
         resuming: await resumingOf({ project, env }, runs),
       };
     }),
@@ -131,18 +134,19 @@ function boardOf(project: ProjectPaths, { id, lanes, stopReason, state }: RunOve
 
 function rendered({ options, output }: Call, projects: readonly ProjectStatus[]): string {
   if (output.json) {
-    const [first = { runs: [], worktrees: [], strangers: [] }] = projects;
-    const { runs, worktrees, strangers } = first;
+    const [first = { runs: [], worktrees: [], strangers: [], watching: null }] = projects;
+    const { runs, worktrees, strangers, watching } = first;
     const all = projects.map(({ boards: _, resuming: __, ...rest }) => rest);
-    return `${JSON.stringify(options.all === true ? { projects: all } : { runs, worktrees, strangers })}\n`;
+    return `${JSON.stringify(options.all === true ? { projects: all } : { runs, worktrees, strangers, watching })}\n`;
   }
   const style = styleOf(output);
   const now = systemClock.now();
-  const lines = projects.map(({ root, runs, boards, worktrees, strangers, resuming }) => [
+  const lines = projects.map(({ root, runs, boards, worktrees, strangers, resuming, watching }) => [
     ...(options.all === true ? [root] : []),
     // Of several projects a command has to name the run.
     ...statusLines(runs, style, now, options.all === true ? { changed: resuming.changed } : resuming),
     ...boards.flatMap(({ id, view }) => ['', titled(style, id), ...boardLines(view, style)]),
+    ...(watching === null ? [] : ['', `Watching issues: process ${watching}`]),
     ...worktreeLines(worktrees, style),
     ...strangers.map(({ path, stranger }) => `! ${path} ${stranger}.`),
   ]);

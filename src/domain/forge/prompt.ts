@@ -56,16 +56,39 @@ export function conflictPrompt(base: string, conflicts: readonly Conflict[] | un
   ]);
 }
 
+export interface IssueText {
+  readonly number: number;
+  readonly title: string;
+  readonly body: string;
+  readonly author: string;
+}
+
+/** The task of a run for an issue: its first line is its title, what the fence holds is the issue's text. */
+export function issueTask({ number, title, body, author }: IssueText): string {
+  const line = visible(title).replace(/\s+/g, ' ').trim().slice(0, 200);
+  return [
+    `Issue #${number}: ${line.replaceAll('`', "'")}`,
+    `Do what this issue of the repository asks for, as far as it is about the code here. ${DATA}`,
+    `### The issue, by ${oneWord(author)}`,
+    quote(body.trim() === '' ? line : body, LONGEST_ISSUE),
+  ].join('\n\n');
+}
+
+/** What the fence holds, as the issue had it. */
+export function issueTextIn(task: string): string {
+  return /\n(`{3,})\n([\s\S]*)\n\1$/.exec(task.trimEnd())?.[2] ?? task;
+}
+
+const LONGEST_ISSUE = 30_000;
+
 /** Of all that is quoted in one text; a message holds no more than 100,000. */
 const LONGEST_QUOTE = 8_000;
 const LONGEST = 80_000;
 
-function quote(text: string): string {
+function quote(text: string, longest = LONGEST_QUOTE): string {
   const clean = visible(text).trim();
   const cut =
-    clean.length > LONGEST_QUOTE
-      ? `${clean.slice(0, LONGEST_QUOTE).replace(/[\uD800-\uDBFF]$/, '')}\n…`
-      : clean;
+    clean.length > longest ? `${clean.slice(0, longest).replace(/[\uD800-\uDBFF]$/, '')}\n…` : clean;
   return fenced(cut, '');
 }
 

@@ -1,6 +1,7 @@
 /** What the agent sees in `ralph loop`: five parts and nothing else. What changes least stands first. */
 import type { CheckResult } from '../checks/check.ts';
 import { redReason } from '../checks/words.ts';
+import { askWords, type DecidedQuestion, decidedLines } from '../stories/questions.ts';
 import { checkRemark, formatFeedback } from '../text/feedback.ts';
 import { type CompletionRule, markerWords } from '../turn/claim.ts';
 import { protectedWords } from './prompt.ts';
@@ -24,6 +25,8 @@ export interface LoopPrompt {
   readonly protect?: readonly string[];
   /** Globs of what it may change; none: whatever is not protected. */
   readonly only?: readonly string[];
+  /** What was decided on its questions; absent: it may ask none. */
+  readonly decided?: readonly DecidedQuestion[] | undefined;
 }
 
 export interface PromptCheck {
@@ -36,6 +39,7 @@ export function buildLoopPrompt(prompt: LoopPrompt): string {
   const parts = [
     prompt.task.trimEnd(),
     rules(prompt),
+    decisions(prompt),
     changes(prompt.diff),
     lastTurn(prompt),
     progress(prompt.progress),
@@ -51,6 +55,7 @@ function rules({
   maxIterations,
   protect = [],
   only = [],
+  decided,
 }: LoopPrompt): string {
   const before = {
     gates: ' (failed before you began)',
@@ -65,8 +70,17 @@ function rules({
     isPlain
       ? 'If you cannot continue, say why, in a tag named blocked.'
       : 'If you cannot continue, say why: <blocked>reason</blocked>',
+    ...(decided
+      ? [
+          `If only a person can decide something and the files do not say it, ask, ${askWords(isPlain)}. Then end your turn: you continue with the answer.`,
+        ]
+      : []),
     `This is iteration ${iteration} of ${maxIterations}. You remember nothing of earlier ones; their work is in the files.`,
   ].join('\n');
+}
+
+function decisions({ decided = [] }: LoopPrompt): string {
+  return decided.length === 0 ? '' : ['## What was decided', ...decidedLines(decided)].join('\n');
 }
 
 function changes(diff: string): string {

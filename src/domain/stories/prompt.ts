@@ -4,8 +4,9 @@ import { fenced, formatFailure, type PromptCheck } from '../run/loop-prompt.ts';
 import { protectedWords } from '../run/prompt.ts';
 import type { Feedback } from '../run/verdict.ts';
 import { formatFeedback } from '../text/feedback.ts';
-import { type CompletionRule, markerWords, QUESTION_TAG } from '../turn/claim.ts';
+import { type CompletionRule, markerWords } from '../turn/claim.ts';
 import { type Assignment, MERGE_PREFIX, type ReviewPolicy } from './assignment.ts';
+import { askWords, type DecidedQuestion, decidedLines } from './questions.ts';
 import { CAP_PREFIX } from './repair.ts';
 import { reviewMarker, withoutVerdicts } from './review.ts';
 import type { Story } from './story.ts';
@@ -32,11 +33,6 @@ export interface StoryPrompt {
   readonly only?: readonly string[];
   /** What the user has decided for this story. */
   readonly decided?: readonly DecidedQuestion[];
-}
-
-export interface DecidedQuestion {
-  readonly question: string;
-  readonly answer: string;
 }
 
 /** What a reviewer should know that is not in the files. */
@@ -118,18 +114,14 @@ function mergeLine({ reviewFeedback }: Story): string {
   return `- This story is built, and does not fit what others have landed meanwhile. Make it fit, change nothing else, commit it, and hand it in as after building it. ${words}`;
 }
 
-/** An agent whose whole output is plain text may print its prompt back: to it the tag is described. */
-function askLine(isPlain = false): string {
-  const how = isPlain
-    ? 'in a tag named question (as in HTML)'
-    : `like this: <${QUESTION_TAG}>your question</${QUESTION_TAG}>`;
-  return `- If only the user can decide something and the files do not say it, ask, ${how}. Commit what stands on its own, undo the rest, and leave the story as it is: it waits for the answer, and other stories continue`;
+function askLine(isPlain?: boolean): string {
+  return `- If only the user can decide something and the files do not say it, ask, ${askWords(isPlain)}. Commit what stands on its own, undo the rest, and leave the story as it is: it waits for the answer, and other stories continue`;
 }
 
 function decisions({ decided = [] }: StoryPrompt): string {
   if (decided.length === 0) return '';
-  const lines = decided.map(({ question, answer }) => `- Question: ${question}\n  Answer: ${answer.trim()}`);
-  return withoutVerdicts(['## What the user has decided for this story', ...lines].join('\n'));
+  const lines = ['## What the user has decided for this story', ...decidedLines(decided)];
+  return withoutVerdicts(lines.join('\n'));
 }
 
 function reviewLines(story: Story | undefined, policy: ReviewPolicy): readonly string[] {

@@ -1,6 +1,7 @@
-/** What an agent of `ralph prd` asks the user: its story waits for the answer, and every later prompt of the story holds it. */
+/** What an agent asks the user: its story, or its issue, waits for the answer, and every later prompt for it holds it. */
 import type { RunEvent } from '../run/event.ts';
 import { pick } from '../text/fields.ts';
+import { QUESTION_TAG } from '../turn/claim.ts';
 
 export interface AskedQuestion {
   readonly story: string;
@@ -47,14 +48,32 @@ export function questionWords({ story, question }: Pick<AskedQuestion, 'story' |
   return `${story} asks: ${question}`;
 }
 
+export interface DecidedQuestion {
+  readonly question: string;
+  readonly answer: string;
+}
+
+/** What the user has decided, for a prompt. */
+export function decidedLines(decided: readonly DecidedQuestion[]): readonly string[] {
+  return decided.map(({ question, answer }) => `- Question: ${question}\n  Answer: ${answer.trim()}`);
+}
+
+/** An agent whose whole output is plain text may print its prompt back: to it the tag is described. */
+export function askWords(isPlain = false): string {
+  return isPlain
+    ? 'in a tag named question (as in HTML)'
+    : `like this: <${QUESTION_TAG}>your question</${QUESTION_TAG}>`;
+}
+
 /** How to answer it, as a command. */
 export function answerCommand(story: string): string {
   return `ralph answer ${story} "…"`;
 }
 
-/** Why a run that waited long enough stops. */
-export function unansweredWords(open: readonly AskedQuestion[]): string {
+/** Why a run that waited long enough stops. `isAlone`: it has no stories, but one task. */
+export function unansweredWords(open: readonly AskedQuestion[], isAlone = false): string {
   const [first] = open;
   const what = open.map(questionWords).join(' ');
-  return `No other story is ready, and nobody has answered. ${what} To continue: ${answerCommand(first?.story ?? 'STORY')}, then resume the run.`;
+  const why = isAlone ? 'Nobody has answered yet.' : 'No other story is ready, and nobody has answered.';
+  return `${why} ${what} To continue: ${answerCommand(first?.story ?? 'STORY')}, then resume the run.`;
 }

@@ -8,7 +8,8 @@ import { formatProblem, isProblem, type Problem } from '../../domain/text/proble
 import { createRedactor } from '../../domain/text/secrets.ts';
 import { type Steps, warn } from '../../engine/steps.ts';
 import { createProgress } from '../../store/progress.ts';
-import { writeTask } from '../../store/run-file.ts';
+import { type GivenIssue, writeTask } from '../../store/run-file.ts';
+import { createReady, decisionsOf, noteQuestion } from '../../stories/questions.ts';
 import { speaksPlainly } from '../../turns/agent-pool.ts';
 import { baseSteps } from '../../turns/base-steps.ts';
 import { checksOf, createBaseline } from '../../turns/check-round.ts';
@@ -38,9 +39,17 @@ export interface TaskGiven {
   readonly startRef?: string | undefined;
   /** The run, and its iteration, whose files it begins with. */
   readonly forkOf?: ForkOf | undefined;
+  /** The issue that it is for: its agent may ask. */
+  readonly issue?: GivenIssue | undefined;
 }
 
-export function taskJob({ task, spec, yaml, worktree: wanted, lane, forkOf, ...known }: TaskGiven): Job {
+/** What asks, for an issue: `ralph answer issue-12 "…"`. Its worktree has the same name. */
+export function issueName({ number }: Pick<GivenIssue, 'number'>): string {
+  return `issue-${number}`;
+}
+
+export function taskJob(given: TaskGiven): Job {
+  const { task, spec, yaml, worktree: wanted, lane, forkOf, issue, ...known } = given;
   return {
     command: 'loop',
     async enter({ project: { root }, env }) {
@@ -53,12 +62,16 @@ export function taskJob({ task, spec, yaml, worktree: wanted, lane, forkOf, ...k
       return {
         cwd,
         begun,
-        given: { startRef, ...defined({ yaml, spec: spec?.name, worktree: worktree?.name, lane, forkOf }) },
+        given: {
+          startRef,
+          ...defined({ yaml, spec: spec?.name, worktree: worktree?.name, lane, forkOf, issue }),
+        },
         title: titleOf(task),
         task,
         worktree,
         notices: worktree?.notes ?? [],
-        steps: async context => taskSteps(context, { task, spec: spec?.source, startRef }),
+        steps: async context =>
+          taskSteps(context, { task, spec: spec?.source, startRef, asks: issue && issueName(issue) }),
         leave: () => worktree?.release(),
       };
     },
@@ -90,6 +103,8 @@ interface TaskHere {
   readonly spec: PromptSource | undefined;
   /** The commit from which changes are counted. */
   readonly startRef: string;
+  /** The name under which its agent may ask; undefined: it may not. */
+  readonly asks: string | undefined;
 }
 
 const DIFF_CHARS = 5_000;
@@ -104,16 +119,23 @@ function taskSteps(context: RunContext, here: TaskHere): Steps {
     ...{ commands: settings.checks, checks: () => checks, as: baseline.excuse },
   });
   const task = holdTask(context, here);
+  const { asks } = here;
+  const base = baseSteps(context, {
+    ...{ tree, prover, held: task, userChars: () => task.text().length },
+    ...(asks !== undefined && { ready: createReady(context) }),
+    ...(settings.baseline && { begin: () => baseline.take(prover.steps.check) }),
+    async recall(past) {
+      baseline.recall(past.baseline);
+      for (const result of past.results) progress.add(result);
+    },
+  });
   return {
     checks,
-    ...baseSteps(context, {
-      ...{ tree, prover, held: task, userChars: () => task.text().length },
-      ...(settings.baseline && { begin: () => baseline.take(prover.steps.check) }),
-      async recall(past) {
-        baseline.recall(past.baseline);
-        for (const result of past.results) progress.add(result);
-      },
-    }),
+    ...base,
+    look() {
+      noteQuestion(context, asks);
+      return base.look();
+    },
     ...mutationStep(context),
     async prompt(iteration, feedback) {
       const [status, { startRef }] = [tree.takeStatus(), here];
@@ -134,6 +156,7 @@ function taskSteps(context: RunContext, here: TaskHere): Steps {
         maxIterations: settings.maximumIterations,
         protect: settings.protect,
         only: settings.only,
+        ...(asks !== undefined && { decided: decisionsOf(context, asks) }),
         diff: createRedactor(env)(diff.text),
       });
     },

@@ -1,0 +1,44 @@
+/** A run that is continued for its pull request, or for its issue: with room for more iterations. */
+import type { RunState } from '../domain/run/state.ts';
+import type { Problem } from '../domain/text/problem.ts';
+import type { Reopened } from '../opening/reopen.ts';
+import { resumeRun } from '../opening/resume-run.ts';
+import type { SetUp } from '../opening/set-up.ts';
+import type { Env } from '../platform/git.ts';
+import { loadState } from '../store/checkpoint.ts';
+import { type ProjectPaths, runPaths } from '../store/paths.ts';
+
+export interface Again {
+  readonly project: ProjectPaths;
+  /** Of its agent and its checks: without the token. */
+  readonly env: Env;
+  readonly id: string;
+  /** Settings that are given now. */
+  readonly flags?: Readonly<Record<string, unknown>>;
+}
+
+export function reopenRun({
+  project,
+  env,
+  id,
+  flags = {},
+}: Again): Promise<Reopened<SetUp> | readonly Problem[]> {
+  const layer = { ...flags, ...roomFor(loadState(runPaths(project, id)).state) };
+  return resumeRun(
+    { project, env, acceptChanges: false, reopens: true, flags: () => ({ layer, problems: [] }) },
+    id,
+  );
+}
+
+/** Iterations of a round, at least. */
+const MORE = 3;
+
+/** As many as it was given at first; one that was cut off has those that it had. */
+function roomFor({ results, head, result }: RunState): { readonly maximumIterations?: number } {
+  const most = head?.maxIterations;
+  if (most === undefined || most === 0) return {};
+  const { length: used } = results;
+  if (!result) return { maximumIterations: most };
+  const isHalf = result.stopReason === 'interrupted' || result.stopReason === 'blocked';
+  return { maximumIterations: isHalf ? Math.max(most, used + MORE) : used + Math.max(MORE, most) };
+}

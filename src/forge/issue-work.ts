@@ -1,0 +1,310 @@
+/** Works on issues: a run for each, in a worktree on the base as the remote has it, and then what its pull request asks for. */
+import type { IssueRun, WatchRoom } from '../domain/forge/next-watch.ts';
+import { issueTask } from '../domain/forge/prompt.ts';
+import type { RecordedEvent } from '../domain/run/event.ts';
+import type { LoopResult } from '../domain/run/result.ts';
+import { isSuccess } from '../domain/run/stop-reason.ts';
+import { openQuestions } from '../domain/stories/questions.ts';
+import { defined } from '../domain/text/fields.ts';
+import { formatProblem, isProblem, type Problem } from '../domain/text/problem.ts';
+import { createStopRequest, type StopRequest } from '../engine/stop.ts';
+import { pause } from '../engine/wait.ts';
+import { createWakeUp } from '../engine/wake-up.ts';
+import type { Job } from '../opening/job.ts';
+import { issueName, taskJob } from '../opening/jobs/task.ts';
+import { openRun, type RunRequest } from '../opening/open-run.ts';
+import type { SetUp } from '../opening/set-up.ts';
+import { createAccounts } from '../parallel/accounts.ts';
+import { createBudget } from '../parallel/budget.ts';
+import { systemClock } from '../platform/clock.ts';
+import { loadState } from '../store/checkpoint.ts';
+import { readMessages } from '../store/inbox.ts';
+import { isRunning } from '../store/lease.ts';
+import { type ProjectPaths, runPaths } from '../store/paths.ts';
+import { listRuns, readRunFile } from '../store/run-file.ts';
+import { createIntegration } from '../workspace/integration.ts';
+import { listWorktrees, openWorktree, type Worktree } from '../workspace/worktree.ts';
+import { withoutToken } from './address.ts';
+import { reopenRun } from './again.ts';
+import { type FollowRequest, followPullRequest } from './follow.ts';
+import type { Issue } from './forge.ts';
+import type { Access } from './pull-request.ts';
+import { whyNotProven } from './work.ts';
+
+export interface IssueWorld extends Omit<FollowRequest, 'id' | 'abort' | 'again'> {
+  readonly access: Access;
+  /** How each run begins. */
+  readonly ready: SetUp;
+  /** What they may spend together. */
+  readonly money: { readonly maxCost?: number | undefined; readonly maxTokens?: number | undefined };
+  /** How many at a time. */
+  readonly parallel: number;
+  readonly stop: StopRequest;
+  onEvent(issue: number, event: RecordedEvent): void;
+}
+
+interface Driven {
+  readonly stop: StopRequest;
+  readonly cancelled: AbortController;
+}
+
+export type IssueWork = ReturnType<typeof createIssueWork>;
+
+export function createIssueWork(world: IssueWorld) {
+  const { stop, parallel, project } = world;
+  const driven = new Map<number, Driven>();
+  const working = new Set<number>();
+  const failed = new Map<number, { readonly label: number; readonly what: string }>();
+  const wakeUp = createWakeUp(stop.stopping);
+  const runs = createIssueRuns(world);
+  const budget = createSharedBudget(world);
+  let hasNews = false;
+  stop.stopping.addEventListener('abort', () => {
+    for (const each of driven.values()) each.stop.request('interrupted', 'after-this-step');
+  });
+  stop.abort.addEventListener('abort', () => {
+    for (const each of driven.values()) each.stop.request('interrupted', 'now');
+  });
+  const drive = createDrive(world, { runs, budget, working });
+  return {
+    runs,
+    isDriven: (issue: number) => driven.has(issue),
+    /** Nothing is under way, and nothing has ended since somebody looked. */
+    isIdle: () => driven.size === 0 && !hasNews,
+    room: (): WatchRoom => ({ slots: parallel - working.size, hasMoney: budget.hasMoney() }),
+    /** The latest run for it; undefined: there is none, and nothing was in its way. */
+    runOf(issue: number, label: number): IssueRun | undefined {
+      const id = runs.latest().get(issue);
+      const isFailed = failed.get(issue)?.label === label;
+      if (id !== undefined) return readIssueRun(project, id, { isDriven: driven.has(issue), isFailed });
+      if (!driven.has(issue) && !isFailed) return undefined;
+      return { id: '', stand: driven.has(issue) ? 'driven' : 'stopped', isFailed };
+    },
+    /** What was in its way. */
+    failure: (issue: number) => failed.get(issue)?.what,
+    begin(issue: Issue, label: number, kind: 'start' | 'resume' | 'follow'): void {
+      const own = { stop: createStopRequest(), cancelled: new AbortController() };
+      driven.set(issue.number, own);
+      failed.delete(issue.number);
+      const over = (problem: Problem | undefined) => {
+        const isOurs = stop.stopping.aborted || own.cancelled.signal.aborted;
+        if (problem && !isOurs) failed.set(issue.number, { label, what: formatProblem(problem) });
+        driven.delete(issue.number);
+        hasNews = true;
+        wakeUp.wake();
+      };
+      void drive(issue, kind, own).then(over, wakeUp.fail);
+    },
+    cancel(issue: number, why: string): void {
+      const own = driven.get(issue);
+      own?.cancelled.abort();
+      own?.stop.request('cancelled', 'now', why);
+    },
+    /** Until something has ended, or for so long. */
+    async wait(ms: number): Promise<void> {
+      if (!hasNews && !stop.stopping.aborted) await wakeUp.wait(ms);
+      wakeUp.throwIfFailed();
+      hasNews = false;
+    },
+    async allOver(): Promise<void> {
+      while (driven.size > 0) {
+        await wakeUp.wait(LOOK_EVERY);
+        wakeUp.throwIfFailed();
+      }
+    },
+  };
+}
+
+interface DriveParts {
+  readonly runs: ReturnType<typeof createIssueRuns>;
+  readonly budget: ReturnType<typeof createSharedBudget>;
+  /** The issues that an agent works on now. */
+  readonly working: Set<number>;
+}
+
+/** Works on one until it is over. Following holds no place among those that are worked on, but for the rounds. */
+function createDrive(world: IssueWorld, { runs, budget, working }: DriveParts) {
+  const slot = async <Value>(issue: number, work: () => Promise<Value>): Promise<Value> => {
+    working.add(issue);
+    try {
+      return await work();
+    } finally {
+      working.delete(issue);
+      budget.of(issue).release();
+    }
+  };
+  return async (issue: Issue, kind: 'start' | 'resume' | 'follow', own: Driven) => {
+    const { number } = issue;
+    const { stopping } = own.stop;
+    const id = runs.latest().get(number);
+    const shared = { budget: budget.of(number), stop: own.stop };
+    if (kind === 'start') return slot(number, () => startRun(world, issue, shared));
+    if (id === undefined) return undefined;
+    const resume = () => resumeIssue(world, number, id, { ...shared, before: budget.before(id) });
+    if (kind === 'resume') return slot(number, async () => problemIn(await resume()));
+    return followIssue(world, id, own, async () => {
+      while (working.size >= world.parallel && !stopping.aborted) await pause(LOOK_EVERY, stopping);
+      return stopping.aborted ? undefined : slot(number, resume);
+    });
+  };
+}
+
+/** Milliseconds between two looks at what has ended. */
+const LOOK_EVERY = 200;
+
+/** By their numbers, the latest run for each issue of this repository. What a run was given never changes. */
+function createIssueRuns({ project, access: { place } }: IssueWorld) {
+  const known = new Map<string, number | undefined>();
+  const repo = `${place.owner}/${place.name}`;
+  const numberOf = (id: string) => {
+    const issue = readRunFile(runPaths(project, id))?.given?.issue;
+    return issue?.repo === repo && issue.forge === place.base ? issue.number : undefined;
+  };
+  return {
+    latest(): ReadonlyMap<number, string> {
+      const found = new Map<number, string>();
+      for (const id of listRuns(project)) {
+        if (known.get(id) === undefined) known.set(id, numberOf(id));
+        const number = known.get(id);
+        if (number !== undefined) found.set(number, id);
+      }
+      return found;
+    },
+  };
+}
+
+/** Money and tokens for all together; iterations are counted for each run. What a run that is continued has spent before counts. */
+function createSharedBudget({ money }: IssueWorld) {
+  const limits = { maxIterations: 0, maxFailures: 0, stuckAfter: 0, ...defined(money) };
+  const accounts = createAccounts({ clock: systemClock, onLimit() {} });
+  const spent = { cost: 0, tokens: 0, turns: 0 };
+  const budget = createBudget(limits, { spent }, accounts);
+  const counted = new Set<string>();
+  return {
+    of: (issue: number) => budget.of(String(issue)),
+    hasMoney: () => typeof budget.room() !== 'object',
+    before: (id: string) => (run: RunRequest['resumed']) => {
+      const usage = run?.past.totals.usage;
+      if (usage && !counted.has(id)) budget.of(id).settle({ usage, extra: true });
+      counted.add(id);
+    },
+  };
+}
+
+function readIssueRun(
+  project: ProjectPaths,
+  id: string,
+  { isDriven, isFailed }: { readonly isDriven: boolean; readonly isFailed: boolean },
+): IssueRun {
+  const paths = runPaths(project, id);
+  const { result, forge, questions } = loadState(paths).state;
+  const isAnswered = readMessages(paths).some(({ kind }) => kind === 'answer');
+  const isOpen = !result || result.stopReason === 'interrupted' || isAnswered;
+  const isProven = forge !== undefined || whyNotProven(id, result) === undefined;
+  const stand = () => {
+    if (isDriven || isRunning(paths)) return 'driven';
+    return isProven ? 'proven' : isOpen ? 'cut-off' : 'stopped';
+  };
+  const question = isOpen || result.success ? undefined : openQuestions(questions)[0]?.iteration;
+  return { id, stand: stand(), question, pull: forge?.number, ended: forge?.ended?.reason, isFailed };
+}
+
+type Shared = Pick<RunRequest, 'budget' | 'stop'>;
+
+function requestOf(
+  { ready, env, onEvent }: IssueWorld,
+  number: number,
+  shared: Shared,
+): Omit<RunRequest, 'job'> {
+  const { files: _, ...given } = ready;
+  const own = { env: withoutToken(env), alone: true, ...shared };
+  return { ...given, ...own, onEvent: event => onEvent(number, event) };
+}
+
+async function startRun(world: IssueWorld, issue: Issue, shared: Shared): Promise<Problem | undefined> {
+  const { owner, name, base } = world.access.place;
+  const given = { repo: `${owner}/${name}`, forge: base, number: issue.number };
+  const job: Job = {
+    command: 'loop',
+    async enter(where) {
+      const worktree = await openIssueWorktree(world, issue);
+      if (isProblem(worktree)) return worktree;
+      return taskJob({ task: issueTask(issue), worktree, issue: given }).enter(where);
+    },
+  };
+  return problemIn(await runToEnd({ ...requestOf(world, issue.number, shared), job }));
+}
+
+async function runToEnd(request: RunRequest): Promise<LoopResult | Problem> {
+  const opened = await openRun(request);
+  return isProblem(opened) ? opened : opened.run();
+}
+
+function problemIn(value: LoopResult | Problem): Problem | undefined {
+  return isProblem(value) ? value : undefined;
+}
+
+/** On the base as the remote has it now. */
+async function openIssueWorktree(
+  { project, env, access }: IssueWorld,
+  issue: Issue,
+): Promise<Worktree | Problem> {
+  const { remote, own, base } = access;
+  const place = { root: project.root, env: withoutToken(env) };
+  const name = issueName(issue);
+  const there = (await listWorktrees(place)).find(each => each.name === name);
+  if (there && (there.dirty || there.ahead > 0)) {
+    const fix = `\`ralph cancel --remove ${name}\` removes it, where nothing is lost`;
+    return { where: `worktree ${name}`, what: 'is there already, with other work in it', fix };
+  }
+  const ref = `refs/heads/${base}`;
+  const tip = await remote.tip(ref);
+  if (isProblem(tip)) return tip;
+  if (tip === undefined) return { where: base, what: 'the remote has no such branch', fix: '--base BRANCH' };
+  const missing = await remote.bring([ref]);
+  if (missing) return missing;
+  const { commit = tip } = await own.head();
+  const lost = await createIntegration(own, name).deliver(tip, commit);
+  return lost ?? openWorktree({ ...place, name, from: tip });
+}
+
+async function resumeIssue(
+  world: IssueWorld,
+  number: number,
+  id: string,
+  { before, ...shared }: Shared & { before(run: RunRequest['resumed']): void },
+): Promise<LoopResult | Problem> {
+  const { project, ready } = world;
+  const again = await reopenRun({ project, env: withoutToken(world.env), id, flags: ready.flags });
+  if (!('job' in again)) {
+    const [first] = again;
+    return { ...(first ?? { where: id, what: 'it cannot be continued' }) };
+  }
+  const { job, resumed } = again;
+  before(resumed);
+  return runToEnd({ ...requestOf({ ...world, ready: again.ready }, number, shared), job, resumed });
+}
+
+/** `resume`: works on the run again, when it is its turn. */
+async function followIssue(
+  world: IssueWorld,
+  id: string,
+  { stop }: Driven,
+  resume: () => Promise<LoopResult | Problem | undefined>,
+): Promise<Problem | undefined> {
+  let problem: Problem | undefined;
+  const followed = await followPullRequest({
+    ...world,
+    id,
+    abort: stop.stopping,
+    async again() {
+      const result = await resume();
+      if (isProblem(result)) problem = result;
+      if (!result || isProblem(result) || stop.stopping.aborted) return 'interrupted';
+      return isSuccess(result.stopReason) ? 'proven' : 'stopped';
+    },
+  });
+  if (isProblem(followed)) return followed;
+  const isStopped = followed.outcome === 'interrupted' && !stop.stopping.aborted;
+  return problem ?? (isStopped ? { where: id, what: 'it was cancelled' } : undefined);
+}

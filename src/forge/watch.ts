@@ -1,0 +1,307 @@
+/** `ralph watch`: looks at the issues with a label again and again, and does for each what `nextForIssue` says. */
+import { hostname } from 'node:os';
+import { dirname } from 'node:path';
+import {
+  type IssueAct,
+  type IssueRun,
+  type IssueStep,
+  issueMarks,
+  labelFor,
+  nextForIssue,
+  STANDING_LABELS,
+} from '../domain/forge/next-watch.ts';
+import { openQuestions } from '../domain/stories/questions.ts';
+import { formatProblem, isProblem, type Problem } from '../domain/text/problem.ts';
+import { createRedactor } from '../domain/text/secrets.ts';
+import { issueName } from '../opening/jobs/task.ts';
+import { systemClock } from '../platform/clock.ts';
+import { ensureFolder } from '../platform/files.ts';
+import { sha256 } from '../platform/hash.ts';
+import {
+  endParts,
+  type IssueLine,
+  issueComment,
+  linkWords,
+  questionParts,
+  STARTED_WORDS,
+} from '../report/issue-words.ts';
+import { loadState } from '../store/checkpoint.ts';
+import { LONGEST_TEXT } from '../store/inbox.ts';
+import { runPaths } from '../store/paths.ts';
+import { send } from '../store/send.ts';
+import { ownerOf, releaseOwner, tryClaim } from '../workspace/lock.ts';
+import type { Issue } from './forge.ts';
+import type { ForgeProblem } from './http.ts';
+import { type IssueLook, lookAtIssue, type SeenIssue, same } from './issue-facts.ts';
+import { createIssueWork, type IssueWork, type IssueWorld } from './issue-work.ts';
+import { openAccess } from './pull-request.ts';
+
+export interface WatchRequest extends Omit<IssueWorld, 'access'> {
+  readonly label: string;
+  /** Ends when nothing is left to do. */
+  readonly once: boolean;
+  /** Sees how an issue stands, whenever that changes. */
+  shows(line: IssueLine): void;
+}
+
+/** `open`: how many issues need somebody, or wait. */
+export interface WatchResult {
+  readonly outcome: 'over' | 'interrupted';
+  readonly open: number;
+}
+
+export async function watchIssues(request: WatchRequest): Promise<WatchResult | Problem> {
+  const { project, stop } = request;
+  const { watch } = project.state();
+  ensureFolder(dirname(watch));
+  const claimed = tryClaim(watch);
+  if (isProblem(claimed)) return claimed;
+  if (claimed === 'held') {
+    const { pid } = ownerOf(watch) ?? {};
+    return { where: project.root, what: `another \`ralph watch\` works here (process ${pid ?? 'unknown'})` };
+  }
+  try {
+    const watching = await openWatch(request);
+    const ended = isProblem(watching) ? watching : await untilOver(watching);
+    return isProblem(ended) && stop.stopping.aborted ? { outcome: 'interrupted', open: 0 } : ended;
+  } finally {
+    releaseOwner(watch);
+  }
+}
+
+interface Watching extends WatchRequest {
+  readonly look: IssueLook;
+  readonly work: IssueWork;
+  /** What was shown of each issue last. */
+  readonly shown: Map<number, string>;
+  redact(text: string): string;
+}
+
+async function openWatch(request: WatchRequest): Promise<Watching | Problem> {
+  const { project, stop, label, listenTo } = request;
+  const access = await openAccess({ ...request, abort: stop.stopping });
+  if (isProblem(access)) return access;
+  const { forge, secrets } = access;
+  // The token of a workflow does not say who it is.
+  const me = (await forge.me()) ?? 'github-actions[bot]';
+  if (isProblem(me)) return me;
+  const who = sha256(`${hostname()}\0${project.root}`).slice(0, 12);
+  const work = createIssueWork({ ...request, access });
+  const redact = createRedactor(secrets);
+  return { ...request, look: { forge, label, listenTo, me, who }, work, shown: new Map(), redact };
+}
+
+async function untilOver(watching: Watching): Promise<WatchResult | Problem> {
+  const { stop, work, once, poll } = watching;
+  const settled = new Set<number>();
+  for (;;) {
+    const looked = stop.stopping.aborted ? 'stopped' : await lookOnce(watching, settled);
+    if (looked === 'stopped' || isProblem(looked)) {
+      if (looked !== 'stopped') stop.request('interrupted', 'after-this-step');
+      await work.allOver();
+      return looked === 'stopped' ? { outcome: 'interrupted', open: 0 } : looked;
+    }
+    if (once && work.isIdle() && !looked.isUnsure) return { outcome: 'over', open: looked.open };
+    await work.wait(poll);
+  }
+}
+
+interface Looked {
+  /** Nobody knows whether something was done. */
+  readonly isUnsure: boolean;
+  readonly open: number;
+}
+
+/** `settled`: what nobody wants any more, and there is nothing left to say of. */
+async function lookOnce(
+  watching: Watching,
+  settled: Set<number>,
+): Promise<Looked | 'stopped' | ForgeProblem> {
+  const { look, stop, work } = watching;
+  const labelled = await look.forge.issues(look.label);
+  if (isProblem(labelled)) return labelled;
+  const wanted = new Map(labelled.map(issue => [issue.number, issue]));
+  const runs = [...work.runs.latest()].filter(([number, id]) => wanted.has(number) || isLeft(watching, id));
+  const begun = runs.map(([number]) => number).filter(number => wanted.has(number) || !settled.has(number));
+  let [isUnsure, open] = [false, 0];
+  for (const number of new Set([...begun, ...wanted.keys()])) {
+    if (stop.stopping.aborted) return 'stopped';
+    settled.delete(number);
+    const step = await stepIssue(watching, number, wanted.get(number));
+    if (step === undefined) continue;
+    isUnsure ||= step.end === 'later';
+    if (step.end === 'rest' && !wanted.has(number) && !work.isDriven(number)) settled.add(number);
+    if (OPEN.includes(step.standing) || step.end === 'failed') open++;
+  }
+  return { isUnsure, open };
+}
+
+const OPEN: readonly IssueStep['standing'][] = ['needs_you', 'asking', 'waiting', 'refused'];
+
+/** What was merged or closed is over, whatever its issue says. */
+function isLeft({ project }: Watching, id: string): boolean {
+  const { ended } = loadState(runPaths(project, id)).state.forge ?? {};
+  return !ended || ended.reason === 'needs_you' || ended.reason === 'pull_request_ready';
+}
+
+interface Stepped {
+  readonly standing: IssueStep['standing'];
+  /** `failed`: something could not be done at the forge. */
+  readonly end: 'rest' | 'later' | 'failed';
+}
+
+/** More than one issue ever needs at once. */
+const MOST_ACTS = 8;
+
+async function stepIssue(
+  watching: Watching,
+  number: number,
+  listed: Issue | undefined,
+): Promise<Stepped | undefined> {
+  const { look, work } = watching;
+  const seen = await seeIssue(watching, number, listed);
+  if (isProblem(seen)) {
+    note(watching, `#${number}: ${formatProblem(seen)}`);
+    return undefined;
+  }
+  const { issue, facts } = seen;
+  for (let acts = 0; ; acts++) {
+    const run = work.runOf(number, facts.label);
+    const step = nextForIssue(facts, run, work.room(), look.who);
+    const { standing } = step;
+    show(watching, issue, step, run);
+    if (!step.act || acts >= MOST_ACTS) {
+      if (run) await setLabels(watching, issue, standing);
+      return { standing, end: 'rest' };
+    }
+    const done = await perform(watching, seen, step, step.act);
+    if (isProblem(done)) {
+      note(watching, `#${number}: ${formatProblem(done)}`);
+      return { standing, end: 'failed' };
+    }
+    if (done === 'later') return { standing, end: 'later' };
+  }
+}
+
+async function seeIssue(
+  { look, work, project }: Watching,
+  number: number,
+  listed: Issue | undefined,
+): Promise<SeenIssue | ForgeProblem> {
+  const issue = listed ?? (await look.forge.issue(number));
+  if (isProblem(issue)) return issue;
+  const id = work.runs.latest().get(number);
+  if (id === undefined) return lookAtIssue(look, issue, null);
+  const { iteration } = openQuestions(loadState(runPaths(project, id)).state.questions)[0] ?? {};
+  const asked = iteration === undefined ? undefined : issueMarks.question(id, iteration);
+  return lookAtIssue(look, issue, asked);
+}
+
+/** `later`: it takes its time, or nobody knows whether it was done. */
+async function perform(
+  watching: Watching,
+  { issue, facts, answer }: SeenIssue,
+  step: IssueStep,
+  act: IssueAct,
+): Promise<'done' | 'later' | Problem> {
+  const { work, look, project } = watching;
+  const { number } = issue;
+  const said = facts.said as Set<string>;
+  const say = async (mark: string, ...parts: readonly string[]): Promise<'done' | 'later' | Problem> => {
+    if (said.has(mark)) return 'done';
+    const written = await look.forge.comment(number, watching.redact(issueComment(mark, ...parts)));
+    if (isProblem(written)) return (written as ForgeProblem).isUnsure ? 'later' : written;
+    said.add(mark);
+    return 'done';
+  };
+  switch (act.kind) {
+    case 'start':
+    case 'resume':
+    case 'follow': {
+      const begun = await say(issueMarks.started(facts.label, look.who), STARTED_WORDS);
+      if (begun === 'done') work.begin(issue, facts.label, act.kind);
+      return begun;
+    }
+    case 'cancel':
+      work.cancel(number, `Nobody wants it any more: ${facts.why ?? ''}.`);
+      return 'later';
+    case 'answer': {
+      const id = work.runs.latest().get(number);
+      const text = answer?.text.trim().slice(0, LONGEST_TEXT) ?? '';
+      const order = { kind: 'answer', story: issueName(issue), text } as const;
+      const sent = send(project, id, order, systemClock.now());
+      if (isProblem(sent)) return sent;
+      return sent.done ? 'done' : { where: id ?? '', what: sent.message };
+    }
+    case 'say':
+      return say(act.mark, ...partsOf(watching, number, step, act.what));
+    default:
+      return act satisfies never;
+  }
+}
+
+function partsOf(
+  { work, project }: Watching,
+  number: number,
+  { standing, why }: IssueStep,
+  what: 'question' | 'link' | 'end',
+): readonly string[] {
+  const id = work.runs.latest().get(number);
+  const { questions, forge, result } = id === undefined ? {} : loadState(runPaths(project, id)).state;
+  switch (what) {
+    case 'question':
+      return questionParts(openQuestions(questions)[0]?.question ?? '');
+    case 'link':
+      return [linkWords(forge?.address ?? '')];
+    case 'end':
+      return endParts({ standing, why, forge, result, isFailed: work.failure(number) !== undefined });
+    default:
+      return what satisfies never;
+  }
+}
+
+/** A label that cannot be set is no reason to stop. */
+async function setLabels(
+  watching: Watching,
+  { number, labels }: Issue,
+  standing: IssueStep['standing'],
+): Promise<void> {
+  const { forge } = watching.look;
+  const wanted = labelFor(standing);
+  const has = (label: string) => labels.some(each => same(each, label));
+  const extra = STANDING_LABELS.filter(label => label !== wanted && has(label));
+  const changes = [
+    ...extra.map(label => () => forge.removeLabel(number, label)),
+    ...(wanted === undefined || has(wanted) ? [] : [() => forge.addLabel(number, wanted)]),
+  ];
+  for (const change of changes) {
+    const done = await change();
+    if (isProblem(done)) note(watching, `#${number}: its labels stay as they are: ${formatProblem(done)}`);
+  }
+}
+
+function show(
+  { shown, shows, work, project }: Watching,
+  { number, title }: Issue,
+  { standing, why }: IssueStep,
+  run: IssueRun | undefined,
+): void {
+  const id = run?.id || undefined;
+  const address = id === undefined ? undefined : loadState(runPaths(project, id)).state.forge?.address;
+  const line: IssueLine = {
+    ...{ issue: number, title, standing },
+    why: (standing === 'needs_you' ? work.failure(number) : undefined) ?? why ?? null,
+    runId: id ?? null,
+    pullRequest: address ?? null,
+  };
+  const text = JSON.stringify(line);
+  if (shown.get(number) === text) return;
+  shown.set(number, text);
+  shows(line);
+}
+
+/** Said once, as long as nothing else was said. */
+function note({ say, shown }: Watching, text: string): void {
+  if (shown.get(0) !== text) say(text);
+  shown.set(0, text);
+}

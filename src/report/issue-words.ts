@@ -1,0 +1,99 @@
+/** What Ralph says of an issue that it works on: in comments there, and in a line here. */
+import type { ForgeState } from '../domain/forge/forge-state.ts';
+import type { IssueStanding } from '../domain/forge/next-watch.ts';
+import { fenced } from '../domain/run/loop-prompt.ts';
+import type { LoopResult } from '../domain/run/result.ts';
+import { visible } from '../domain/text/visible.ts';
+import { beginning } from '../platform/text.ts';
+import { resultSentence } from './ending-words.ts';
+import { endingWords } from './forge-words.ts';
+import { phrase } from './phrases.ts';
+import { hiddenMark } from './pull-request.ts';
+import { MARKDOWN_WORDS } from './words.ts';
+
+/** A comment that Ralph knows again. */
+export function issueComment(mark: string, ...parts: readonly string[]): string {
+  return [`**Ralph**: ${parts.join('\n\n')}`, hiddenMark(mark)].join('\n\n');
+}
+
+export const STARTED_WORDS = 'working on this. Take the label away, or close the issue, to stop it.';
+
+const LONGEST_QUESTION = 4_000;
+
+/** Words of an agent: they mention nobody and are not rendered. */
+export function questionParts(question: string): readonly string[] {
+  const clean = visible(question).trim();
+  const cut = clean.length > LONGEST_QUESTION ? `${beginning(clean, LONGEST_QUESTION)}\n…` : clean;
+  return [
+    'a question.',
+    fenced(cut, ''),
+    'The next comment of somebody with write permission is the answer.',
+  ];
+}
+
+export function linkWords(address: string): string {
+  return `the pull request is ${address}`;
+}
+
+const TRY_AGAIN = 'Take the label away and set it again to let Ralph try again.';
+
+export interface EndedIssue {
+  readonly standing: IssueStanding;
+  /** Why nobody wants it any more. */
+  readonly why: string | undefined;
+  readonly result: LoopResult | undefined;
+  readonly forge: ForgeState | undefined;
+  /** Something on the machine of the watcher was in its way. */
+  readonly isFailed: boolean;
+}
+
+export function endParts({ standing, why, result, forge, isFailed }: EndedIssue): readonly string[] {
+  const { ended } = forge ?? {};
+  const said = ended && endedWords(ended);
+  if (standing === 'done') return [`done. ${said ?? ''}`];
+  if (standing === 'cancelled') {
+    if (said !== undefined) return [`over. ${said}`];
+    return [`stopped: ${MARKDOWN_WORDS.say(why ?? '')}. What was done so far is kept.`];
+  }
+  if (isFailed)
+    return [
+      'needs you. Something on the machine that it works on is in the way; `ralph watch` says there what.',
+      TRY_AGAIN,
+    ];
+  return [`needs you. ${said ?? (result ? resultSentence(result, MARKDOWN_WORDS) : '')}`, TRY_AGAIN];
+}
+
+function endedWords({ reason, detail }: NonNullable<ForgeState['ended']>): string {
+  return [endingWords({ reason, detail: '' }), MARKDOWN_WORDS.say(detail)].filter(Boolean).join(' ');
+}
+
+/** How an issue stands, for whoever watches. */
+export interface IssueLine {
+  readonly issue: number;
+  readonly title: string;
+  readonly standing: IssueStanding;
+  readonly why: string | null;
+  readonly runId: string | null;
+  readonly pullRequest: string | null;
+}
+
+const STANDINGS: Readonly<Record<IssueStanding, string>> = {
+  waiting: 'waiting',
+  working: 'working',
+  following: 'following its pull request',
+  asking: 'asks a question: answer it in a comment there',
+  done: 'done',
+  needs_you: 'needs you',
+  cancelled: 'stopped',
+  refused: 'not begun',
+  elsewhere: 'another Ralph has begun it; set the label again to begin it here',
+};
+
+export function issueLine({ issue, title, standing, why, runId, pullRequest }: IssueLine): string {
+  const facts = [
+    `${STANDINGS[standing]}${why === null ? '' : `: ${phrase(why)}`}`,
+    ...(pullRequest === null ? [] : [phrase(pullRequest)]),
+    ...(runId === null ? [] : [runId]),
+  ];
+  return `#${issue} ${phrase(title).slice(0, 60)}: ${facts.join(' · ')}`;
+}

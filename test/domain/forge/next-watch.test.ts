@@ -1,0 +1,135 @@
+/** What is done next for an issue that is watched: a row for each fact. */
+import { expect, test } from 'vitest';
+import {
+  type IssueFacts,
+  type IssueRun,
+  issueMarks,
+  labelFor,
+  nextForIssue,
+} from '../../../src/domain/forge/next-watch.ts';
+
+const STARTED = issueMarks.started(7, 'me');
+const END = issueMarks.end(7);
+const ASKED = issueMarks.question('run', 2);
+const LINK = issueMarks.link(3);
+const FACTS: IssueFacts = {
+  wanted: 'yes',
+  isChanged: false,
+  label: 7,
+  said: new Set(),
+  isElsewhere: false,
+  hasAnswer: false,
+};
+const RUN: IssueRun = { id: 'run', stand: 'stopped', isFailed: false };
+const ROOM = { slots: 1, hasMoney: true };
+const FULL = { slots: 0, hasMoney: true };
+const POOR = { slots: 1, hasMoney: false };
+const said = (...marks: readonly string[]) => ({ said: new Set(marks) });
+
+type Row = [name: string, facts: Partial<IssueFacts>, run: Partial<IssueRun> | undefined, expected: string];
+
+const ROWS: Row[] = [
+  ['new', {}, undefined, 'working: start'],
+  ['new, and its label does not count', { wanted: 'refused' }, undefined, 'refused'],
+  ['new, and somebody has changed its text', { isChanged: true }, undefined, 'refused'],
+  ['another Ralph has it', { isElsewhere: true }, undefined, 'elsewhere'],
+  ['the label is gone before anything began', { wanted: 'unlabelled' }, undefined, 'cancelled'],
+  ['worked on', said(STARTED), { stand: 'driven' }, 'working'],
+  ['its pull request is followed', said(STARTED, LINK), { stand: 'driven', pull: 3 }, 'following'],
+  ['its pull request is new', said(STARTED), { stand: 'driven', pull: 3 }, `following: link ${LINK}`],
+  ['worked on, and the label is gone', { wanted: 'unlabelled' }, { stand: 'driven' }, 'cancelled: cancel'],
+  ['worked on, and closed', { wanted: 'closed' }, { stand: 'driven' }, 'cancelled: cancel'],
+  ['cut off', said(STARTED), { stand: 'cut-off' }, 'working: resume'],
+  ['cut off before anything was said', {}, { stand: 'cut-off' }, 'working: resume'],
+  ['proven', said(STARTED), { stand: 'proven' }, 'following: follow'],
+  ['stopped', said(STARTED), {}, `needs_you: end ${END}`],
+  ['stopped, and said', said(STARTED, END), {}, 'needs_you'],
+  ['stopped, and the label was set again', said(issueMarks.started(6, 'me')), {}, 'working: resume'],
+  ['asks', said(STARTED), { question: 2 }, `asking: question ${ASKED}`],
+  ['asks, and has asked', said(STARTED, ASKED), { question: 2 }, 'asking'],
+  ['asks, answered', { ...said(STARTED, ASKED), hasAnswer: true }, { question: 2 }, 'asking: answer'],
+  [
+    'asks, and nobody wants it',
+    { ...said(STARTED), wanted: 'unlabelled' },
+    { question: 2 },
+    `cancelled: end ${END}`,
+  ],
+  [
+    'ready',
+    said(STARTED, LINK),
+    { stand: 'proven', pull: 3, ended: 'pull_request_ready' },
+    `done: end ${END}`,
+  ],
+  [
+    'ready, and said',
+    said(STARTED, LINK, END),
+    { stand: 'proven', pull: 3, ended: 'pull_request_ready' },
+    'done',
+  ],
+  [
+    'ready, and the label was set again',
+    said(LINK, issueMarks.end(6)),
+    { stand: 'proven', pull: 3, ended: 'pull_request_ready' },
+    'following: follow',
+  ],
+  [
+    'merged, and closed',
+    { ...said(STARTED, LINK, END), wanted: 'closed' },
+    { stand: 'proven', pull: 3, ended: 'merged' },
+    'done',
+  ],
+  [
+    'its pull request was closed',
+    said(STARTED, LINK),
+    { stand: 'proven', pull: 3, ended: 'pull_request_closed' },
+    `cancelled: end ${END}`,
+  ],
+  [
+    'its pull request needs somebody',
+    said(STARTED, LINK),
+    { stand: 'proven', pull: 3, ended: 'needs_you' },
+    `needs_you: end ${END}`,
+  ],
+  [
+    'its pull request needed somebody, and the label was set again',
+    said(LINK),
+    { stand: 'proven', pull: 3, ended: 'needs_you' },
+    'following: follow',
+  ],
+  [
+    'something here is in its way',
+    said(STARTED),
+    { isFailed: true, stand: 'proven' },
+    `needs_you: end ${END}`,
+  ],
+  ['stopped, and nobody wants it', { ...said(STARTED), wanted: 'closed' }, {}, `cancelled: end ${END}`],
+  ['stopped, and nobody wants it, and said', { ...said(STARTED, END), wanted: 'closed' }, {}, 'cancelled'],
+];
+
+function words({ standing, act }: ReturnType<typeof nextForIssue>): string {
+  if (!act) return standing;
+  return `${standing}: ${act.kind === 'say' ? `${act.what} ${act.mark}` : act.kind}`;
+}
+
+test.each(ROWS)('%s', (_, facts, run, expected) => {
+  const step = nextForIssue({ ...FACTS, ...facts }, run && { ...RUN, ...run }, ROOM, 'me');
+  expect(words(step)).toBe(expected);
+});
+
+test.each([
+  ['others are worked on', FULL, 'waiting'],
+  ['the budget is spent', POOR, 'waiting'],
+])('nothing begins while %s; what has a pull request is followed all the same', (_, room, expected) => {
+  expect(words(nextForIssue(FACTS, undefined, room, 'me'))).toBe(expected);
+  expect(words(nextForIssue(FACTS, { ...RUN, stand: 'cut-off' }, room, 'me'))).toBe(expected);
+  expect(words(nextForIssue(FACTS, { ...RUN, stand: 'proven' }, room, 'me'))).toBe('following: follow');
+});
+
+test('every standing has at most one label', () => {
+  expect([labelFor('working'), labelFor('asking'), labelFor('done'), labelFor('cancelled')]).toEqual([
+    'ralph:working',
+    'ralph:needs-you',
+    'ralph:done',
+    undefined,
+  ]);
+});

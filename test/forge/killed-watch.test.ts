@@ -1,0 +1,90 @@
+/** `ralph watch` is killed at each request that it sends: an issue gets one run, one pull request and each comment once. */
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { agentOf } from '../rig/ended-run.ts';
+import { createForge, word } from '../rig/forge.ts';
+import { runsOf } from '../rig/ledger.ts';
+import { startRalph } from '../rig/ralph.ts';
+import { folder, repo } from '../rig/repo.ts';
+import { IS_CAMPAIGN } from '../rig/thorough.ts';
+
+/** Asks first, works with the answer, and counts its turns. */
+const AGENT = `
+prompt=$(cat)
+echo turn >> "$SEEN/turns"
+case "$prompt" in
+  *"Answer: blue"*) echo new > new.txt;;
+  *) echo "<question>Which colour?</question>"; exit 0;;
+esac`;
+
+/** `when`: before the forge does what it is asked, or after it and before it says so. */
+async function killedAt(nth: number, when: 'before' | 'after') {
+  const work = repo({ 'README.md': '# test\n', '.gitignore': '.ralph/\n' });
+  const forge = await createForge(work);
+  const seen = folder('ralph-seen-');
+  const agent = agentOf(AGENT.replaceAll('$SEEN', seen.dir));
+  forge.issue(12, 'Make a file');
+  const flags = ['--once', '--ready', '--poll', '0.05', '--check', 'test -f new.txt'];
+  const args = ['watch', ...flags, '--agent', agent];
+  const options = { cwd: work.dir, env: forge.env };
+  let process = startRalph(args, options);
+  const answer = () => {
+    const asked = forge.said(12).some(text => text.includes('Which colour?'));
+    const isAnswered = forge.said(12).some(text => text === 'alice: blue');
+    if (asked && !isAnswered) forge.state.comments.push(word('alice', 'blue', { issue: 12 }));
+  };
+  const kill = async (count: number) => {
+    if (count !== nth) return;
+    process.process.kill('SIGKILL');
+    await process.finished;
+  };
+  forge.state.arrives = count => (when === 'before' ? kill(count) : undefined);
+  forge.state.done = async count => {
+    answer();
+    if (when === 'after') await kill(count);
+  };
+  let { code } = await process.finished;
+  for (let again = 0; again < 3 && code !== 0; again++) {
+    process = startRalph(args, options);
+    ({ code } = await process.finished);
+  }
+  const said = forge.said(12).filter(text => text.startsWith('ralph-bot'));
+  const trees = forge.pushes('ralph/issue-12');
+  return {
+    code,
+    runs: runsOf(work).length,
+    pulls: forge.state.pulls.map(({ draft }) => draft),
+    said: said.map(text => /Ralph\*\*: (\w+(?: \w+)?)/.exec(text)?.[1]),
+    isPushedOnce: new Set(trees).size === trees.length,
+    labels: forge.labels(12),
+  };
+}
+
+const ONCE = {
+  code: 0,
+  runs: 1,
+  pulls: [false],
+  said: ['working on', 'a question', 'the pull', 'done'],
+  isPushedOnce: true,
+  labels: ['ralph', 'ralph:done'],
+};
+
+/** All of them in a campaign; else a few, others each time. */
+const LAST = 70;
+const COUNT = IS_CAMPAIGN ? LAST : 5;
+const places = (when: 'before' | 'after') =>
+  fc
+    .sample(
+      fc.shuffledSubarray(
+        Array.from({ length: LAST }, (_, at) => at + 1),
+        { minLength: COUNT, maxLength: COUNT },
+      ),
+      1,
+    )[0]
+    ?.map(nth => [nth, when] as const) ?? [];
+
+test.each([...places('before'), ...places('after')])(
+  'at request %i, %s it is done',
+  { timeout: 240_000 },
+  async (nth, when) => expect(await killedAt(nth, when)).toEqual(ONCE),
+);
