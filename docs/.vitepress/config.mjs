@@ -25,7 +25,7 @@ const ORDER = {
     ...['commands', 'settings', 'agents', 'acp'],
     ...['loop', 'checks', 'limits', 'best-state', 'trouble', 'prd', 'parallel'],
     ...['in-session', 'in-session-hosts', 'fleet'],
-    ...['resume', 'git', 'pull-requests', 'state', 'secrets'],
+    ...['resume', 'git', 'pull-requests', 'watch', 'state', 'secrets'],
     ...['containment', 'sandbox', 'guard', 'hooks', 'cheats'],
     ...['steering', 'report', 'dashboard', 'notifications', 'traces'],
     ...['simulate', 'mutate', 'verify', 'action', 'library', 'performance', 'stability'],
@@ -34,7 +34,7 @@ const ORDER = {
 };
 
 /** They stand by themselves in the sidebar. */
-const ALONE = ['tutorial', 'trouble'];
+const ALONE = ['tutorial', 'tutorial-issue', 'trouble'];
 
 /** A page by its own title. */
 function page(path) {
@@ -71,7 +71,7 @@ export default {
     search: { provider: 'local' },
     outline: [2, 3],
     sidebar: [
-      { text: 'Start', items: [{ text: 'Ralph', link: '/' }, page('tutorial'), page('trouble')] },
+      { text: 'Start', items: [{ text: 'Ralph', link: '/' }, ...ALONE.map(page)] },
       { text: 'How to', items: pagesOf('how-to') },
       { text: 'Explanation', items: pagesOf('explanation') },
       { text: 'Reference', items: pagesOf('reference') },

@@ -43,9 +43,9 @@ export interface IssueWorld extends Omit<FollowRequest, 'id' | 'abort' | 'again'
   onEvent(issue: number, event: RecordedEvent): void;
 }
 
+/** What is under way. */
 interface Driven {
   readonly stop: StopRequest;
-  readonly cancelled: AbortController;
 }
 
 export type IssueWork = ReturnType<typeof createIssueWork>;
@@ -59,12 +59,11 @@ export function createIssueWork(world: IssueWorld) {
   const runs = createIssueRuns(world);
   const budget = createSharedBudget(world);
   let hasNews = false;
-  stop.stopping.addEventListener('abort', () => {
-    for (const each of driven.values()) each.stop.request('interrupted', 'after-this-step');
-  });
-  stop.abort.addEventListener('abort', () => {
-    for (const each of driven.values()) each.stop.request('interrupted', 'now');
-  });
+  const stopAll = (how: 'now' | 'after-this-step') => {
+    for (const each of driven.values()) each.stop.request('interrupted', how);
+  };
+  stop.stopping.addEventListener('abort', () => stopAll('after-this-step'));
+  stop.abort.addEventListener('abort', () => stopAll('now'));
   const drive = createDrive(world, { runs, budget, working });
   return {
     runs,
@@ -73,22 +72,24 @@ export function createIssueWork(world: IssueWorld) {
     isIdle: () => driven.size === 0 && !hasNews,
     room: (): WatchRoom => ({ slots: parallel - working.size, hasMoney: budget.hasMoney() }),
     /** The latest run for it; undefined: there is none, and nothing was in its way. */
-    runOf(issue: number, label: number): IssueRun | undefined {
+    runOf(issue: number, label: number, hasNews: boolean): IssueRun | undefined {
       const id = runs.latest().get(issue);
-      const isFailed = failed.get(issue)?.label === label;
-      if (id !== undefined) return readIssueRun(project, id, { isDriven: driven.has(issue), isFailed });
-      if (!driven.has(issue) && !isFailed) return undefined;
-      return { id: '', stand: driven.has(issue) ? 'driven' : 'stopped', isFailed };
+      const known = { isFailed: failed.get(issue)?.label === label, hasNews };
+      const isDriven = driven.has(issue);
+      if (id !== undefined) return { ...readIssueRun(project, id, isDriven), ...known };
+      if (!isDriven && !known.isFailed) return undefined;
+      return { id: '', stand: isDriven ? 'driven' : 'stopped', ...known };
     },
     /** What was in its way. */
     failure: (issue: number) => failed.get(issue)?.what,
     begin(issue: Issue, label: number, kind: 'start' | 'resume' | 'follow'): void {
-      const own = { stop: createStopRequest(), cancelled: new AbortController() };
+      const own = { stop: createStopRequest() };
       driven.set(issue.number, own);
       failed.delete(issue.number);
       const over = (problem: Problem | undefined) => {
-        const isOurs = stop.stopping.aborted || own.cancelled.signal.aborted;
-        if (problem && !isOurs) failed.set(issue.number, { label, what: formatProblem(problem) });
+        // What we have stopped ourselves is continued.
+        if (problem && !own.stop.stopping.aborted)
+          failed.set(issue.number, { label, what: formatProblem(problem) });
         driven.delete(issue.number);
         hasNews = true;
         wakeUp.wake();
@@ -96,9 +97,7 @@ export function createIssueWork(world: IssueWorld) {
       void drive(issue, kind, own).then(over, wakeUp.fail);
     },
     cancel(issue: number, why: string): void {
-      const own = driven.get(issue);
-      own?.cancelled.abort();
-      own?.stop.request('cancelled', 'now', why);
+      driven.get(issue)?.stop.request('cancelled', 'now', why);
     },
     /** Until something has ended, or for so long. */
     async wait(ms: number): Promise<void> {
@@ -107,10 +106,7 @@ export function createIssueWork(world: IssueWorld) {
       hasNews = false;
     },
     async allOver(): Promise<void> {
-      while (driven.size > 0) {
-        await wakeUp.wait(LOOK_EVERY);
-        wakeUp.throwIfFailed();
-      }
+      for (; driven.size > 0; wakeUp.throwIfFailed()) await wakeUp.wait(LOOK_EVERY);
     },
   };
 }
@@ -194,8 +190,8 @@ function createSharedBudget({ money }: IssueWorld) {
 function readIssueRun(
   project: ProjectPaths,
   id: string,
-  { isDriven, isFailed }: { readonly isDriven: boolean; readonly isFailed: boolean },
-): IssueRun {
+  isDriven: boolean,
+): Omit<IssueRun, 'isFailed' | 'hasNews'> {
   const paths = runPaths(project, id);
   const { result, forge, questions } = loadState(paths).state;
   const isAnswered = readMessages(paths).some(({ kind }) => kind === 'answer');
@@ -206,7 +202,7 @@ function readIssueRun(
     return isProven ? 'proven' : isOpen ? 'cut-off' : 'stopped';
   };
   const question = isOpen || result.success ? undefined : openQuestions(questions)[0]?.iteration;
-  return { id, stand: stand(), question, pull: forge?.number, ended: forge?.ended?.reason, isFailed };
+  return { id, stand: stand(), question, pull: forge?.number, ended: forge?.ended?.reason };
 }
 
 type Shared = Pick<RunRequest, 'budget' | 'stop'>;

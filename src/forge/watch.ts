@@ -30,6 +30,7 @@ import { LONGEST_TEXT } from '../store/inbox.ts';
 import { runPaths } from '../store/paths.ts';
 import { send } from '../store/send.ts';
 import { ownerOf, releaseOwner, tryClaim } from '../workspace/lock.ts';
+import { isOwn } from './facts.ts';
 import type { Issue } from './forge.ts';
 import type { ForgeProblem } from './http.ts';
 import { type IssueLook, lookAtIssue, type SeenIssue, same } from './issue-facts.ts';
@@ -74,6 +75,8 @@ interface Watching extends WatchRequest {
   readonly work: IssueWork;
   /** What was shown of each issue last. */
   readonly shown: Map<number, string>;
+  /** How the pull request of each run stood when it was looked at last. */
+  readonly heads: Map<string, string>;
   redact(text: string): string;
 }
 
@@ -88,7 +91,14 @@ async function openWatch(request: WatchRequest): Promise<Watching | Problem> {
   const who = sha256(`${hostname()}\0${project.root}`).slice(0, 12);
   const work = createIssueWork({ ...request, access });
   const redact = createRedactor(secrets);
-  return { ...request, look: { forge, label, listenTo, me, who }, work, shown: new Map(), redact };
+  return {
+    ...request,
+    look: { forge, label, listenTo, me, who },
+    work,
+    shown: new Map(),
+    heads: new Map(),
+    redact,
+  };
 }
 
 async function untilOver(watching: Watching): Promise<WatchResult | Problem> {
@@ -165,8 +175,9 @@ async function stepIssue(
     return undefined;
   }
   const { issue, facts } = seen;
+  let hasNews = await newsOf(watching, number, facts.wanted === 'yes');
   for (let acts = 0; ; acts++) {
-    const run = work.runOf(number, facts.label);
+    const run = work.runOf(number, facts.label, hasNews);
     const step = nextForIssue(facts, run, work.room(), look.who);
     const { standing } = step;
     show(watching, issue, step, run);
@@ -180,6 +191,7 @@ async function stepIssue(
       return { standing, end: 'failed' };
     }
     if (done === 'later') return { standing, end: 'later' };
+    if (step.act.kind === 'follow') hasNews = false;
   }
 }
 
@@ -195,6 +207,29 @@ async function seeIssue(
   const { iteration } = openQuestions(loadState(runPaths(project, id)).state.questions)[0] ?? {};
   const asked = iteration === undefined ? undefined : issueMarks.question(id, iteration);
   return lookAtIssue(look, issue, asked);
+}
+
+/** Whether something has happened at a pull request that was ready since it was looked at last. */
+async function newsOf(
+  { work, look, project, heads }: Watching,
+  number: number,
+  isWanted: boolean,
+): Promise<boolean> {
+  const id = work.runs.latest().get(number);
+  if (id === undefined || !isWanted || work.isDriven(number)) return false;
+  const { forge } = loadState(runPaths(project, id)).state;
+  if (forge?.number === undefined || forge.ended?.reason !== 'pull_request_ready') return false;
+  const pull = await look.forge.pull(forge.number);
+  const words = await look.forge.words(forge.number);
+  const checks = isProblem(pull) ? pull : await look.forge.checks(pull.head);
+  // Whatever is wrong there is said when it is looked at again.
+  if (isProblem(pull) || isProblem(words) || isProblem(checks)) return false;
+  const others = words.filter(word => !isOwn(word, look.me)).map(word => `${word.id} ${word.verdict}`);
+  const states = checks.map(({ name, state }) => `${name} ${state}`);
+  const now = [pull.state, pull.head, pull.isMergeable === false, ...others, ...states].join('\n');
+  const isNew = heads.get(id) !== now;
+  heads.set(id, now);
+  return isNew;
 }
 
 /** `later`: it takes its time, or nobody knows whether it was done. */

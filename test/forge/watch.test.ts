@@ -229,6 +229,23 @@ test('a run that stops needs somebody; with the label set again it goes on', asy
   expect([runsOf(work).length, ours(forge, 12)]).toEqual([1, ['ralph:done']]);
 });
 
+test('what a reviewer asks for after it was ready is worked on as long as the label is there', async () => {
+  const { work, forge, agent } = await project(
+    'case "$(cat)" in *"reviewers ask"*) echo answered > answered.txt;; esac; echo new > new.txt',
+  );
+  forge.issue(12, 'Make a file');
+  const running = startRalph(argsOf(agent), { cwd: work.dir, env: forge.env });
+  await vi.waitFor(() => expect(forge.said(12)).toHaveLength(3), PATIENCE);
+  forge.state.threads.push(word('alice', 'answer this', { path: 'new.txt', line: 1 }));
+  await vi.waitFor(() => {
+    expect(forge.state.threads.at(-1)?.body).toContain('Worked on in');
+    expect(ours(forge, 12)).toEqual(['ralph:done']);
+  }, PATIENCE);
+  expect([forge.has('ralph/issue-12', 'answered.txt'), forge.state.pulls.length]).toEqual([true, 1]);
+  running.process.kill('SIGINT');
+  expect((await running.finished).code).toBe(130);
+});
+
 describe('several', () => {
   test('are worked on one after the other', async () => {
     const { work, forge, seen, agent } = await project(

@@ -30,6 +30,8 @@ export interface IssueRun {
   readonly ended?: ForgeEnding | undefined;
   /** Something on this machine was in its way. */
   readonly isFailed: boolean;
+  /** At its pull request, which was ready, something has happened since. */
+  readonly hasNews: boolean;
 }
 
 export interface WatchRoom {
@@ -103,10 +105,13 @@ function linkStep({ said }: IssueFacts, run: IssueRun): IssueStep | undefined {
   return { standing: 'following', act: { kind: 'say', what: 'link', mark } };
 }
 
-/** Its pull request is where it should be, or people have closed it. Set again, the label asks to look once more. */
-function overStep(facts: IssueFacts, { stand, ended }: IssueRun, isTried: boolean): IssueStep | undefined {
-  if (stand === 'driven' || ended === undefined || ended === 'needs_you') return undefined;
-  if (ended === 'pull_request_ready' && facts.wanted === 'yes' && !isTried) return undefined;
+/** Its pull request is where it should be, or people have closed it. As long as the label is there, somebody listens to what is said of it. */
+function overStep(facts: IssueFacts, run: IssueRun, isTried: boolean): IssueStep | undefined {
+  const { stand, ended, hasNews, isFailed } = run;
+  if (ended === undefined || ended === 'needs_you' || isFailed) return undefined;
+  const isWanted = facts.wanted === 'yes' && ended === 'pull_request_ready';
+  if (stand === 'driven') return isWanted ? { standing: 'done' } : undefined;
+  if (isWanted && (hasNews || !isTried)) return { standing: 'done', act: { kind: 'follow' } };
   return over(facts, ended === 'pull_request_closed' ? 'cancelled' : 'done');
 }
 

@@ -20,7 +20,7 @@ const FACTS: IssueFacts = {
   isElsewhere: false,
   hasAnswer: false,
 };
-const RUN: IssueRun = { id: 'run', stand: 'stopped', isFailed: false };
+const RUN: IssueRun = { id: 'run', stand: 'stopped', isFailed: false, hasNews: false };
 const ROOM = { slots: 1, hasMoney: true };
 const FULL = { slots: 0, hasMoney: true };
 const POOR = { slots: 1, hasMoney: false };
@@ -70,7 +70,19 @@ const ROWS: Row[] = [
     'ready, and the label was set again',
     said(LINK, issueMarks.end(6)),
     { stand: 'proven', pull: 3, ended: 'pull_request_ready' },
-    'following: follow',
+    'done: follow',
+  ],
+  [
+    'ready, and somebody has written since',
+    said(STARTED, LINK, END),
+    { stand: 'proven', pull: 3, ended: 'pull_request_ready', hasNews: true },
+    'done: follow',
+  ],
+  [
+    'ready, and it is looked at again',
+    said(STARTED, LINK, END),
+    { stand: 'driven', pull: 3, ended: 'pull_request_ready' },
+    'done',
   ],
   [
     'merged, and closed',
