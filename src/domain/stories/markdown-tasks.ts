@@ -108,7 +108,9 @@ const ID = /^(?:\*\*|\[)?([A-Za-z][A-Za-z0-9]*-\d+)(?:\*\*|\])?\s*[:.–—-]?\s
 
 function begin({ text, ...item }: Item, isDone: boolean, group: string | undefined, nth: number): Growing {
   const [, id, rest] = ID.exec(text) ?? [];
-  return { ...item, place: { text, nth }, id, title: rest ?? text, isDone, group, criteria: [], words: [] };
+  // On a screen and in a commit's subject, bold is two asterisks.
+  const title = (rest ?? text).replace(/\*\*(?=\S)(.+?)(?<=\S)\*\*/g, '$1');
+  return { ...item, place: { text, nth }, id, title, isDone, group, criteria: [], words: [] };
 }
 
 function addBelow(open: Growing, item: Item | undefined, line: string): void {

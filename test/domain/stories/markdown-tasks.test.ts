@@ -91,3 +91,13 @@ describe('what is a task', () => {
     });
   });
 });
+
+test.each([
+  ['**One**: do it', 'One: do it'],
+  ['**T1** add **apples**', 'T1 add apples'],
+  ['2 ** 3 ** 4', '2 ** 3 ** 4'],
+  ['call __init__', 'call __init__'],
+  ['keep `a` and *b*', 'keep `a` and *b*'],
+])('a title is shown without asterisks: %s', (text, title) => {
+  expect(titles(`- [ ] ${text}\n`)).toEqual([title]);
+});
