@@ -73,6 +73,8 @@ interface Landed {
   /** What of the work is not in it, and why. */
   readonly left: readonly string[];
   readonly checks: readonly CheckResult[];
+  /** It came from a remote's branch. */
+  readonly isFetched?: true;
 }
 
 interface Cleaned extends Removed {
@@ -110,7 +112,8 @@ async function land(run: EndedRun, request: LandRequest): Promise<LandResult | P
   const { commit, how } = candidate;
   const files = await whatChanges(run, found, commit);
   if (isProblem(files)) return files;
-  const landed = { branch, commit, base, how, files, left, checks: [] };
+  const { isFetched } = where;
+  const landed = { branch, commit, base, how, files, left, checks: [], ...defined({ isFetched }) };
   if (request.isDry) return { runId, notes, outcome: 'would_land', ...landed };
   const checks = await checkMerged(run, found, commit, request);
   if (isProblem(checks)) return checks;

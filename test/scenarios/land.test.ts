@@ -381,6 +381,15 @@ describe('a unit of a fleet that was fetched', () => {
     },
   );
 
+  test('lands without a check of the project, and says that nothing was checked here', async () => {
+    const work = fetched('ralph/u-1', {});
+    const { code, stdout } = await ralph(['land', 'u-1'], { cwd: work.dir });
+    expect([code, stdout]).toEqual([
+      0,
+      expect.stringContaining('\nNothing was checked here: `checks` in .ralph/settings.json is empty.\n'),
+    ]);
+  });
+
   test('stays where it is when a check is red, or it conflicts, and nothing is changed', async () => {
     const red = fetched('ralph/u-1', { checks: ['false'] });
     const before = everything(red);

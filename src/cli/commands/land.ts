@@ -108,7 +108,9 @@ const HOW = {
   merge: 'merged as',
 } as const;
 
-function landedLines(result: Extract<LandResult, { outcome: 'landed' | 'would_land' }>): readonly string[] {
+type Result = Extract<LandResult, { outcome: 'landed' | 'would_land' }>;
+
+function landedLines(result: Result): readonly string[] {
   const { branch, how, commit, files, left, outcome } = result;
   const isDry = outcome === 'would_land';
   const first = isDry
@@ -116,7 +118,7 @@ function landedLines(result: Extract<LandResult, { outcome: 'landed' | 'would_la
     : `Landed on ${phrase(branch)}: ${counted(files.length, 'file')}, ${HOW[how]} ${commit.slice(0, 12)}.`;
   return [
     first,
-    ...(isDry ? files.map(file => `  ${phrase(file)}`) : [checkedLine(result.checks)]),
+    ...(isDry ? files.map(file => `  ${phrase(file)}`) : [checkedLine(result)]),
     ...left.map(what => `Not in it: ${phrase(what)}`),
     ...('removed' in result ? cleanedLines(result) : []),
   ];
@@ -124,9 +126,12 @@ function landedLines(result: Extract<LandResult, { outcome: 'landed' | 'would_la
 
 const DRY = { commit: 'as a commit', 'fast-forward': 'as a fast-forward', merge: 'as a merge' } as const;
 
-function checkedLine(checks: readonly CheckResult[]): string {
+function checkedLine({ checks, isFetched }: Pick<Result, 'checks' | 'isFetched'>): string {
   const names = checks.filter(({ isSetup }) => !isSetup).map(({ command }) => `\`${phrase(command)}\``);
-  if (names.length === 0) return 'Nothing was checked: the run has no check.';
+  if (names.length === 0)
+    return isFetched
+      ? 'Nothing was checked here: `checks` in .ralph/settings.json is empty.'
+      : 'Nothing was checked: the run has no check.';
   return `Passed on the merged tree: ${names.join(', ')}.`;
 }
 

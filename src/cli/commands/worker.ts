@@ -152,9 +152,9 @@ function createSay({ output }: Call) {
     if (output.json)
       output.answer(`${JSON.stringify({ at, event: what, ...(unit && { unit }), ...more })}\n`);
     if (output.json || output.quiet) return;
-    const rest = Object.entries(more).map(
-      ([key, value]) => `${key}: ${Array.isArray(value) ? value.join(', ') : value}`,
-    );
+    const rest = Object.entries(more)
+      .map(([key, value]) => [key, String(Array.isArray(value) ? value.join(', ') : value)] as const)
+      .flatMap(([key, value]) => (value === '' ? [] : `${key}: ${value}`));
     const words = [unit, what, ...rest].filter(Boolean).map(harmless);
     output.human(`${at.slice(11, 19)}  ${words.join('  ')}\n`);
   };
