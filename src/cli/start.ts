@@ -56,8 +56,7 @@ export async function startLoop(
     const shown = pull ? { ...result, pullRequest: pull.result } : result;
     if (output.json) output.answer(`${JSON.stringify(shown)}\n`);
     else if (pull) output.human(`\n${pasteable(pull.lines.join('\n'), output)}\n`);
-    const isFine = result.success || result.lanes || result.iterations.at(-1)?.allChecksPassed;
-    if (isFine && !pull && !output.quiet && (await isLeft({ project, env, id: opened.id }))) {
+    if (!pull && !output.quiet && (await isLeft({ project, env, id: opened.id }))) {
       reporters.close();
       const which = findRun(project) === opened.id ? '' : ` ${opened.id}`;
       output.human(`\n${pasteable(`Take it over: \`ralph land${which}\``, output)}\n`);

@@ -141,10 +141,13 @@ export async function findLeavings(run: EndedRun): Promise<Found> {
   return workHere(run, own, head);
 }
 
-/** Whether a run that has just ended left something that is not in the user's branch yet. */
+/** Whether a run that has ended well, or in part, left something that is not in the user's branch yet. */
 export async function isLeft(request: EndedRequest): Promise<boolean> {
   const run = readEnded(request);
-  const found = isProblem(run) ? run : await findLeavings(run);
+  const { success, lanes, iterations } = (isProblem(run) ? undefined : run.past.result) ?? {};
+  const isFine = success || lanes || iterations?.at(-1)?.allChecksPassed;
+  if (isProblem(run) || !isFine) return false;
+  const found = await findLeavings(run);
   if (isProblem(found) || 'nothing' in found) return false;
   if ('conflicts' in found) return true;
   const { own, base, work } = found;

@@ -42,6 +42,8 @@ export interface Now {
   readonly doubt?: string | undefined;
   /** A command without an id means it. */
   readonly isLatest?: boolean;
+  /** Its work is not in the user's branch yet. */
+  readonly isLeft?: boolean;
   /** What to do next, of a run that is not driven from here. */
   readonly next?: readonly string[];
 }
@@ -283,11 +285,12 @@ function spentOnLanes({ board, ending }: RunView, total: number): readonly strin
   ];
 }
 
-function whatNext(view: RunView, { isAlive, isClosed, isLatest, doubt }: Now): readonly string[] {
+function whatNext(view: RunView, { isAlive, isClosed, isLatest, isLeft, doubt }: Now): readonly string[] {
   const id = isLatest ? '' : ` ${phrase(view.runId)}`;
   if (doubt !== undefined) return [`Log: \`ralph log${id}\`.`];
   const ended = endedView(view);
-  if (ended) return nextSteps({ ...ended, isLatest }).map(step => `${step}.`);
+  const land = isLeft ? [`Take it over: \`ralph land${id}\`.`] : [];
+  if (ended) return [...land, ...nextSteps({ ...ended, isLatest }).map(step => `${step}.`)];
   const stop = view.command === 'session' ? 'session cancel' : `cancel${id}`;
   if (isAlive) return [`Follow it: \`ralph log${id} --follow\`. Stop it: \`ralph ${stop}\`.`];
   if (!viewHasBegun(view)) return [`${START_AGAIN}.`, `Log: \`ralph log${id}\`.`];

@@ -41,7 +41,13 @@ test('a run that is done: what proves it', async () => {
     expect.stringMatching(/^Check `test -e a` passed/),
     'The agent said that it is done in iteration 1, in its own words.',
   ]);
-  expect(told.next.join()).toContain('Review the changes');
+  expect(told.next).toEqual([
+    `Take it over: \`ralph land ${told.runId}\`.`,
+    expect.stringContaining('Review the changes'),
+    ...told.next.slice(2),
+  ]);
+  expect((await ralph(['land'], { cwd: project.dir })).code).toBe(0);
+  expect((await explain(project)).next.join()).not.toContain('Take it over');
 });
 
 test("a run without a check says that only the agent's own words support it", async () => {

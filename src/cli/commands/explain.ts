@@ -2,6 +2,7 @@
 import type { ExitCode } from '../../domain/run/stop-reason.ts';
 import type { UnitReading } from '../../fleet/reading.ts';
 import { shownBranch } from '../../fleet/unit.ts';
+import { isLeft } from '../../opening/leavings.ts';
 import { systemClock } from '../../platform/clock.ts';
 import { doubtSentence } from '../../report/ending-words.ts';
 import { explainLines, explain as explanationOf } from '../../report/explain.ts';
@@ -16,13 +17,14 @@ export const explain: CliCommand = {
   run: call => withRun(call, run => show(call, run)),
 };
 
-async function show({ output }: Call, { id, project, paths, unit }: WantedRun): Promise<ExitCode> {
+async function show({ output, env }: Call, { id, project, paths, unit }: WantedRun): Promise<ExitCode> {
   const { view, state, integrity } = readRun(id, paths);
   const now = {
     isAlive: state === 'running',
     isClosed: state === 'closed',
     now: systemClock.now(),
     doubt: doubtSentence(integrity.trust),
+    isLeft: !unit && state !== 'running' && (await isLeft({ project, env, id })),
     ...(unit && { next: nextOfUnit(unit) }),
   };
   // What a program keeps may be read when there is a later run.
