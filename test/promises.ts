@@ -120,6 +120,13 @@ export const PROMISES: Readonly<Record<string, Readonly<Record<string, string>>>
     'P-library': 'The library does what the commands do, with the same result.',
     'P-plugin-files': 'The files of the plugins are in the package.',
   },
+  'The page': {
+    'P-page-keyboard': 'Everything on the page can be done by keyboard, and the focus is never lost.',
+    'P-page-calm': 'A screen reader hears of what changed, and nothing while an agent works.',
+    'P-page-motion': 'Nothing moves where that is not wanted.',
+    'P-page-zoom': 'Four times as large, nothing is beyond the edge.',
+    'P-page-colours': 'With forced colours nothing that a colour says is gone.',
+  },
   'On your machine': {
     'P-demo': '`ralph demo` shows everything without a key, a model or a network.',
     'P-sends-nothing': 'Ralph sends nothing that it was not asked to send.',

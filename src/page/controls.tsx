@@ -1,6 +1,6 @@
 /** What a user can do to a running run: the same things as in a terminal. */
 import type { ComponentChildren } from 'preact';
-import { useState } from 'preact/hooks';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { questionWords } from '../domain/stories/questions.ts';
 import type { OpenQuestion } from '../report/run-view.ts';
 import { giveOrder, type Order, type Place } from './server.ts';
@@ -109,9 +109,26 @@ interface CancelProps {
   readonly onCancel: (gently: boolean) => void;
 }
 
-/** Asks once more before it does it. */
+/** Asks once more before it does it. What is pressed goes away: the focus moves to what takes its place. */
 function Cancel({ isSure, onAsk, onCancel }: CancelProps) {
-  if (!isSure) return <Action onClick={() => onAsk(true)}>Cancel…</Action>;
+  const place = useRef<HTMLDivElement>(null);
+  const wasSure = useRef(isSure);
+  useLayoutEffect(() => {
+    if (wasSure.current !== isSure) place.current?.querySelector<HTMLElement>('button:last-child')?.focus();
+    wasSure.current = isSure;
+  }, [isSure]);
+  return (
+    <div ref={place}>
+      {isSure ? (
+        <Sure onAsk={onAsk} onCancel={onCancel} />
+      ) : (
+        <Action onClick={() => onAsk(true)}>Cancel…</Action>
+      )}
+    </div>
+  );
+}
+
+function Sure({ onAsk, onCancel }: Omit<CancelProps, 'isSure'>) {
   return (
     <fieldset class="sure">
       <legend>Cancel this run?</legend>

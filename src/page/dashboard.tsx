@@ -1,14 +1,15 @@
 /** The runs of the machine, and one of them live. */
 
-import { useCallback, useEffect, useMemo, useState } from 'preact/hooks';
+import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { parentOf } from '../domain/lanes/board.ts';
 import { trustMark } from '../domain/run/ledger-trust.ts';
 import { standingWords } from '../domain/run/overview.ts';
 import { dollars } from '../domain/turn/dollars.ts';
+import { headline } from '../report/ending-words.ts';
 import { wholeSeconds } from '../report/numbers.ts';
 import { phasePhrase } from '../report/phrases.ts';
 import { viewAt } from '../report/run-fold.ts';
-import type { ListedProject, ListedRun, RunView } from '../report/run-view.ts';
+import type { ListedProject, ListedRun, RunReading, RunView } from '../report/run-view.ts';
 import type { Passage } from '../report/transcript.ts';
 import type { LinkTo } from './board.tsx';
 import { Answers, Controls } from './controls.tsx';
@@ -34,6 +35,9 @@ export function Dashboard({ canStart }: { readonly canStart: boolean }) {
   return (
     <div class="dashboard">
       <nav class="runs" aria-label="Runs">
+        <button type="button" class="action skip" onClick={focusHeadline}>
+          Skip the list of runs
+        </button>
         <p class="brand">
           Ralph
           <span class={`connection is-${connected ? 'on' : 'off'}`} role="status">
@@ -197,6 +201,7 @@ function LiveRun({ place, listed, all, canStart }: LiveRunProps) {
   useEffect(() => {
     document.title = title ? `${title} · Ralph` : 'Ralph';
   }, [title]);
+  useFocusAtEnd(reading?.state === 'running');
   if (run === undefined) return <p class="empty">Reading…</p>;
   if (typeof run === 'string' || !reading) return <p class="empty">{String(run)}</p>;
   const isRunning = reading.state === 'running';
@@ -208,6 +213,9 @@ function LiveRun({ place, listed, all, canStart }: LiveRunProps) {
   const canFork = canLaunch && command === 'loop' && !board && ending !== null;
   return (
     <Run run={reading} find={find} linkTo={linkTo} lanes={lanes}>
+      <p class="hidden" role="status">
+        {newsOf(reading, questions.length > 0)}
+      </p>
       {isRunning && reading.view.command !== 'session' && (
         <Controls
           place={place}
@@ -227,6 +235,28 @@ function LiveRun({ place, listed, all, canStart }: LiveRunProps) {
       )}
     </Run>
   );
+}
+
+/** What a screen reader speaks when it changes. What an agent does from moment to moment is not in it. */
+function newsOf(reading: RunReading, isAsked: boolean): string {
+  if (reading.state !== 'running') return headline(reading);
+  if (isAsked) return 'A story asks you.';
+  return reading.view.phase === 'paused' ? 'Paused.' : 'Running.';
+}
+
+/** Whoever has cancelled a run had the focus on a button that is gone. */
+function useFocusAtEnd(isRunning: boolean): void {
+  const wasRunning = useRef(isRunning);
+  useEffect(() => {
+    if (wasRunning.current && !isRunning && document.activeElement === document.body) focusHeadline();
+    wasRunning.current = isRunning;
+  }, [isRunning]);
+}
+
+function focusHeadline(): void {
+  const heading = document.querySelector('h1');
+  heading?.setAttribute('tabindex', '-1');
+  heading?.focus();
 }
 
 /** Of the agent's latest passages. */

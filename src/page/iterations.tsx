@@ -87,7 +87,8 @@ function Filters({ filter, onChange, count }: FiltersProps) {
   return (
     <fieldset class="filters">
       <legend class="hidden">Which iterations</legend>
-      <output>{counted(count, 'iteration')}</output>
+      {/* Of a run that is running it would be spoken again and again. */}
+      <output aria-live={filter === 'all' ? 'off' : 'polite'}>{counted(count, 'iteration')}</output>
       {FILTER_NAMES.map(name => (
         <button key={name} type="button" aria-pressed={name === filter} onClick={() => onChange(name)}>
           {name}

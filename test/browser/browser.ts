@@ -25,6 +25,9 @@ export interface OpenOptions {
   readonly height?: number;
   readonly dark?: boolean;
   readonly javaScript?: boolean;
+  /** What the user has asked the system for. */
+  readonly forcedColors?: boolean;
+  readonly reducedMotion?: boolean;
 }
 
 export interface Opened {
@@ -64,6 +67,8 @@ async function start({
   height = 900,
   dark = false,
   javaScript = true,
+  forcedColors = false,
+  reducedMotion = false,
 }: OpenOptions): Promise<BrowserContext> {
   const profile = mkdtempSync(join(tmpdir(), 'ralph-browser-'));
   const context = await chromium.launchPersistentContext(profile, {
@@ -73,6 +78,8 @@ async function start({
     viewport: { width, height },
     colorScheme: dark ? 'dark' : 'light',
     javaScriptEnabled: javaScript,
+    forcedColors: forcedColors ? 'active' : 'none',
+    reducedMotion: reducedMotion ? 'reduce' : 'no-preference',
     locale: 'en-GB',
     timezoneId: 'UTC',
   });
@@ -81,6 +88,11 @@ async function start({
     rmSync(profile, { recursive: true, force: true, maxRetries: 3 });
   });
   return context;
+}
+
+/** How much of the page is beyond its right edge. */
+export function sideways(page: Pick<Page, 'evaluate'>): Promise<unknown> {
+  return page.evaluate('document.documentElement.scrollWidth - innerWidth');
 }
 
 /** What axe finds wrong, in a line each. */

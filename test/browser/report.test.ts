@@ -5,7 +5,7 @@ import type { Story } from '../../src/domain/stories/story.ts';
 import { ralph } from '../rig/ralph.ts';
 import { folder } from '../rig/repo.ts';
 import { DIFF, type LedgerOptions, writeRun } from '../rig/written-run.ts';
-import { accessibility, type OpenOptions, open } from './browser.ts';
+import { accessibility, type OpenOptions, open, sideways } from './browser.ts';
 
 const GOOD: LedgerOptions = {
   iterations: 9,
@@ -292,8 +292,3 @@ describe('the report of all runs', () => {
     expect(errors).toEqual([]);
   });
 });
-
-/** How far the whole page can be pushed sideways. */
-function sideways(page: { evaluate(script: string): Promise<unknown> }): Promise<unknown> {
-  return page.evaluate('document.documentElement.scrollWidth - innerWidth');
-}
