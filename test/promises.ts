@@ -103,6 +103,7 @@ export const PROMISES: Readonly<Record<string, Readonly<Record<string, string>>>
     'P-discard': '`ralph discard` can be undone.',
     'P-pr': 'A proven run gets one draft; one that is not proven gets none.',
     'P-pr-follow': '`--follow` works on red checks and on reviews of people who may write.',
+    'P-watch': '`ralph watch` turns the issues that a writer has labelled into runs and pull requests.',
     'P-token': 'The token of a forge reaches neither agent nor paper.',
   },
   'Several at once': {
