@@ -201,7 +201,6 @@ function LiveRun({ place, listed, all, canStart }: LiveRunProps) {
   useEffect(() => {
     document.title = title ? `${title} · Ralph` : 'Ralph';
   }, [title]);
-  useFocusAtEnd(reading?.state === 'running');
   if (run === undefined) return <p class="empty">Reading…</p>;
   if (typeof run === 'string' || !reading) return <p class="empty">{String(run)}</p>;
   const isRunning = reading.state === 'running';
@@ -213,9 +212,7 @@ function LiveRun({ place, listed, all, canStart }: LiveRunProps) {
   const canFork = canLaunch && command === 'loop' && !board && ending !== null;
   return (
     <Run run={reading} find={find} linkTo={linkTo} lanes={lanes}>
-      <p class="hidden" role="status">
-        {newsOf(reading, questions.length > 0)}
-      </p>
+      <News reading={reading} isAsked={questions.length > 0} />
       {isRunning && reading.view.command !== 'session' && (
         <Controls
           place={place}
@@ -237,7 +234,21 @@ function LiveRun({ place, listed, all, canStart }: LiveRunProps) {
   );
 }
 
+interface NewsProps {
+  readonly reading: RunReading;
+  readonly isAsked: boolean;
+}
+
 /** What a screen reader speaks when it changes. What an agent does from moment to moment is not in it. */
+function News({ reading, isAsked }: NewsProps) {
+  useFocusAtEnd(reading.state === 'running');
+  return (
+    <p class="hidden" role="status">
+      {newsOf(reading, isAsked)}
+    </p>
+  );
+}
+
 function newsOf(reading: RunReading, isAsked: boolean): string {
   if (reading.state !== 'running') return headline(reading);
   if (isAsked) return 'A story asks you.';
