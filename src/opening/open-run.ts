@@ -401,13 +401,16 @@ function tracingOf(
   return { env: Object.fromEntries(others), trace };
 }
 
+/** Of all runs of a project the latest: what an older one has left running would have been found by those. */
+const MOST_LOOKED_AT = 200;
+
 /** What a run that was killed has left running would work beside the next one: it is ended first. Returns what the user should know of it. */
 async function endOrphans(project: ProjectPaths): Promise<readonly string[]> {
   const running = new Set<unknown>(owners());
   running.delete(ownerName());
   const said: string[] = [];
   if (running.size === 0) return said; // then the runs need not be looked at
-  for (const id of listRuns(project)) {
+  for (const id of listRuns(project).slice(-MOST_LOOKED_AT)) {
     const paths = runPaths(project, id);
     const owner = ownerOfRun(paths);
     // A program may run several: of one that has ended nothing is left, whoever has its name.

@@ -15,6 +15,7 @@ import { changedTests } from '../workspace/changed-tests.ts';
 import { accumulatedDiff } from '../workspace/diff.ts';
 import { listOthers } from '../workspace/hidden-files.ts';
 import { openOwnGit } from '../workspace/own-git.ts';
+import { isUnderGit } from '../workspace/repository.ts';
 import { runScmTasks } from '../workspace/scm.ts';
 import { readStatus } from '../workspace/tree-status.ts';
 import type { TreeWatch } from '../workspace/tree-watch.ts';
@@ -57,6 +58,7 @@ export function baseSteps(context: RunContext, own: OwnSteps): Prover['steps'] &
   const { settings, budget } = context;
   const { tree, held, prover } = own;
   const { inputs } = prover;
+  const pausing = createPausing({ ...context, inputs }, tree, held ?? { hold() {}, release() {} });
   return {
     ...prover.steps,
     async prepare() {
@@ -84,7 +86,12 @@ export function baseSteps(context: RunContext, own: OwnSteps): Prover['steps'] &
       budget?.settle(ended);
       return ended;
     },
-    ...createPausing({ ...context, inputs }, tree, held ?? { hold() {}, release() {} }),
+    async restore(iteration, pending) {
+      const undone = await pausing.restore(iteration, pending);
+      // What the turn left is no longer there as it was; a list of stories is written by Ralph itself.
+      if (undone.length > 0 || held?.restore) await setUntouched(context, false);
+      return undone;
+    },
     look: () => tree.look(prover.look()),
     checked: () => ({
       ...defined({ files: prover.look() ? undefined : tree.checked() }),
@@ -256,14 +263,20 @@ interface Seen {
 }
 
 /** Keeps what has changed since the run began, for whoever looks at it later. Outside a repository there is nothing to write. */
-async function keepChanges(
-  { cwd, env, abort, past }: RunContext,
-  file: string,
-  { toolCalls, duration }: Seen,
-): Promise<void> {
+async function keepChanges(context: RunContext, file: string, { toolCalls, duration }: Seen): Promise<void> {
+  const { cwd, env, abort, past } = context;
   const startTree = past().prepared?.start?.tree;
+  await setUntouched(context, false);
   // Whoever ends the run at once does not want to wait for a diff.
   if (startTree === undefined || abort.aborted || (toolCalls === 0 && duration < WORTH)) return;
   const diff = await accumulatedDiff({ cwd, env, startTree, maxChars: MOST });
-  if (!isProblem(diff) && diff.text !== '') writePrivate(file, createRedactor(env)(diff.text));
+  if (isProblem(diff)) return;
+  await setUntouched(context, true);
+  if (diff.text !== '') writePrivate(file, createRedactor(env)(diff.text));
+}
+
+/** Whether the files are as the last look at them found them. */
+async function setUntouched({ cwd, env }: RunContext, is: boolean): Promise<void> {
+  const own = isUnderGit(cwd) ? await openOwnGit({ cwd, env }) : undefined;
+  if (own && !isProblem(own)) own.setUntouched(is);
 }

@@ -68,32 +68,44 @@ export function createProver(parts: RunContext, wanted: Wanted): Prover {
     inputsChanged = [...new Set([...inputsChanged, ...watch.takeChanged(), ...more])].sort();
     tell(inputsChanged, last.unsettled);
   };
-  const keep = async (tree: OwnGit | undefined, round: Round) => {
-    last = { ...round, ...(await othersNow(parts, tree, round)) };
-    addInputs(await hiddenNow(parts, tree, last, hiddenIn));
-    return round.results;
+  const keep = (round: Round) => {
+    last = round;
+    addInputs();
+  };
+  /** What is not in git at all: one walk more. */
+  const lookBeside = async (tree: OwnGit | undefined) => {
+    last = { ...last, ...(await othersNow(parts, tree, last)) };
+    return hiddenNow(parts, tree, last, hiddenIn);
+  };
+  const runAgain = async (iteration: number, tree: OwnGit, after: Snapshot) => {
+    const flaked = new Map(last.results.map(result => [result.index, result.flaked ?? 0]));
+    const again = await run(iteration, undefined, { flaked });
+    const left = await lookAt(tree);
+    const unsettled = left && isGreen(again) ? await changes(tree, after.tree, left.tree) : [];
+    keep({ results: again, before: after, after: left, unsettled });
   };
   const steps: Prover['steps'] = {
     async check(iteration) {
       const tree = await own();
       watch.takeChanged();
       inputsChanged = [];
-      const before = await lookAt(tree);
+      const before = tree?.untouched() ?? (await lookAt(tree));
       const results = await run(iteration);
-      return keep(tree, { results, before, after: await lookAt(tree), unsettled: [] });
+      keep({ results, before, after: await lookAt(tree), unsettled: [] });
+      // Where git sees no work at all, it may have been hidden; else that is looked for when the run could be done.
+      const isUnseen = last.after?.tree === parts.past().prepared?.start?.tree;
+      if (isUnseen) addInputs(await lookBeside(tree));
+      return results;
     },
     async confirm(iteration) {
       const { results, before, after } = last;
       const seen = voided(emit, results, unseen());
       const tree = await own();
-      addInputs(await unkeptNow(parts, tree, last));
-      if (seen !== results || !tree || !before || !after || before.tree === after.tree) return seen;
-      const flaked = new Map(results.map(result => [result.index, result.flaked ?? 0]));
-      const again = await run(iteration, undefined, { flaked });
-      const left = await lookAt(tree);
-      const unsettled = left && isGreen(again) ? await changes(tree, after.tree, left.tree) : [];
-      await keep(tree, { results: again, before: after, after: left, unsettled });
-      return voided(emit, again, unseen());
+      const isSettled = seen !== results || !tree || !before || !after || before.tree === after.tree;
+      if (!isSettled) await runAgain(iteration, tree, after);
+      const hidden = await lookBeside(tree);
+      addInputs([...hidden, ...(await unkeptNow(parts, tree, last))]);
+      return isSettled ? seen : voided(emit, last.results, unseen());
     },
     checked: () => ({
       ...(last.after && { snapshot: last.after.tree }),

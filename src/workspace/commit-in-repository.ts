@@ -1,6 +1,7 @@
 /**
  * Hands a tree from Ralph's own git directory to the user's repository, and commits it there, behind the wall: the user's hooks, filters
  * and signing run as they would for the user. Afterwards the commit is read back and hashed anew: the inside is not asked what its tree is.
+ * Where nothing of the user's has a part in a commit, it is made outside, and the inside only moves the branch to it.
  */
 import {
   chmodSync,
@@ -25,6 +26,7 @@ import { complaint } from '../platform/git.ts';
 import { isAlive, ourselves } from '../platform/process-table.ts';
 import type { CommitPlan } from './commit-plan.ts';
 import type { OwnGit } from './own-git.ts';
+import { isPlainCommit } from './plain-commit.ts';
 import { alignIndex, type IndexOwner } from './user-index.ts';
 
 /** Runs a program behind the wall, with more in its environment, or with what it reads. */
@@ -51,18 +53,13 @@ export async function commitInside(
   inside: Inside,
   owner: IndexOwner,
 ): Promise<HandedOver | Refused | Problem> {
-  const packed = await deliver(own, plan.tree, plan.headTree);
-  if (packed) return packed;
-  const { gitDir } = own.repository;
-  const index = join(gitDir, `ralph-index-${process.pid}`);
-  const git = own.git.program;
-  const args = [gitDir, git, plan.tree, message, ...plan.filtered];
-  const made = await inside(['/bin/sh', '-c', COMMIT, 'commit', ...args], {
-    env: { GIT_INDEX_FILE: index },
-  });
-  sweepIndexes(gitDir, pid => pid === process.pid);
+  const ready = (await isPlainCommit(own, plan)) ? await commitOutside(own, plan, message) : undefined;
+  const made = await (ready === undefined
+    ? commitTree(own, plan, message, inside)
+    : inside([own.git.program, 'update-ref', ...ready.move]));
+  if (isProblem(made)) return made;
   const { commit } = await own.head();
-  const isMade = commit !== undefined && commit !== plan.head.commit;
+  const isMade = commit !== undefined && commit !== plan.head.commit && commit === (ready?.commit ?? commit);
   // Where a filter makes of a file what is committed already, git has nothing to commit, and says so with the same number.
   const isRefusal = made.code === REFUSED && (made.output.trim() !== '' || plan.filtered.length === 0);
   if (!isMade && isRefusal) return { refused: made.output.trim() };
@@ -74,6 +71,50 @@ export async function commitInside(
   if (isProblem(changes)) return changes;
   await alignIndex(own, { commit, parent: head.commit, before, changes }, owner);
   return { commit, differs: tree !== plan.tree };
+}
+
+async function commitTree(
+  own: OwnGit,
+  plan: CommitPlan,
+  message: string,
+  inside: Inside,
+): Promise<Captured | Problem> {
+  const packed = await deliver(own, plan.tree, plan.headTree);
+  if (packed) return packed;
+  const { gitDir } = own.repository;
+  const index = join(gitDir, `ralph-index-${process.pid}`);
+  const args = [gitDir, own.git.program, plan.tree, message, ...plan.filtered];
+  const made = await inside(['/bin/sh', '-c', COMMIT, 'commit', ...args], {
+    env: { GIT_INDEX_FILE: index },
+  });
+  sweepIndexes(gitDir, pid => pid === process.pid);
+  return made;
+}
+
+/** The commit that git would make, without a look at all files. Returns its name, and how to move HEAD to it; undefined: it is not possible. */
+async function commitOutside(
+  own: OwnGit,
+  { tree, head, headTree }: CommitPlan,
+  words: string,
+): Promise<Ready | undefined> {
+  const parents = head.commit === undefined ? [] : [head.commit];
+  const message = cleaned(words);
+  const commit = await own.commit({ tree, parents, message });
+  if (isProblem(commit) || (await deliver(own, commit, head.commit ?? headTree))) return undefined;
+  const why = `commit${parents.length === 0 ? ' (initial)' : ''}: ${message.split('\n', 1)[0]}`;
+  return { commit, move: ['-m', why, 'HEAD', commit, head.commit ?? '0'.repeat(commit.length)] };
+}
+
+interface Ready {
+  readonly commit: string;
+  /** As `update-ref` takes it. */
+  readonly move: readonly string[];
+}
+
+/** As `git commit` does it with a message that nobody has edited. */
+function cleaned(message: string): string {
+  const lines = message.replace(/[ \t\r\f\v]+$/gm, '');
+  return `${lines.replace(/\n{3,}/g, '\n\n').replace(/^\n+|\n+$/g, '')}\n`;
 }
 
 /** Removes what a commit that was cut off left of the indexes of these processes. */

@@ -131,6 +131,9 @@ export function treeIn(git: Git, commit: string): Promise<string | undefined> {
   return resolved(git, `${commit}^{tree}`);
 }
 
+/** To look for what files have in common costs more than it saves on the way from one folder to another. */
+const SERVED = ['safe.directory=*', 'pack.window=0', 'pack.compression=1'].flatMap(each => ['-c', each]);
+
 /** Undefined when it has arrived; else why not. */
 export async function fetchCommit(
   own: Pick<OwnFolder, 'git'>,
@@ -139,7 +142,7 @@ export async function fetchCommit(
   depth: readonly string[],
 ): Promise<string | undefined> {
   // What serves the objects reads the settings of the repository: it may start nothing to get at more of them.
-  const serve = `GIT_NO_LAZY_FETCH=1 GIT_ALLOW_PROTOCOL=none ${joinWords([git.program, '-c', 'safe.directory=*', 'upload-pack'])}`;
+  const serve = `GIT_NO_LAZY_FETCH=1 GIT_ALLOW_PROTOCOL=none ${joinWords([git.program, ...SERVED, 'upload-pack'])}`;
   const flags = ['--quiet', '--no-tags', '--no-write-fetch-head', '--no-recurse-submodules', ...depth];
   const { code, output } = await own.git.run([
     // As one pack: written object by object, a fetch that was cut off would leave a commit without its files.

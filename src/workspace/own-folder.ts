@@ -146,9 +146,10 @@ async function fillFolder(own: OwnFolder, repository: Configured, env: Env): Pro
     for (const name of LEFT_BY_OTHERS) rmSync(join(own.path, name), { recursive: true, force: true });
     ensureFolder(join(own.path, 'info'));
     writeWhole(join(own.path, 'config'), configOf(own, pinned, env));
-    writeWhole(join(own.path, 'info/attributes'), '* !diff\n');
+    writeWhole(join(own.path, 'info/attributes'), `${infoOf(repository, 'attributes')}\n* !diff\n`);
+    writeWhole(join(own.path, 'attributes'), await usersFile(repository, env, ATTRIBUTES));
     writeWhole(join(own.path, 'info/exclude'), excludesOf(own, repository));
-    writeWhole(join(own.path, 'excludes'), await usersExcludes(repository, env));
+    writeWhole(join(own.path, 'excludes'), await usersFile(repository, env, EXCLUDES));
     writeWhole(join(own.place, PINNED), JSON.stringify(pinned));
     removeStale(own);
     return pinned;
@@ -195,7 +196,7 @@ export interface Configured extends Repository {
   readonly settings: readonly Setting[];
 }
 
-export async function readSettings({ git }: Repository): Promise<readonly Setting[]> {
+export async function readSettings({ git }: Pick<Repository, 'git'>): Promise<readonly Setting[]> {
   const { records } = await git.list(['config', '--list', '-z', '--show-scope']);
   return records.flatMap((scope, at) => {
     // What is only named is switched on.
@@ -258,7 +259,7 @@ function configOf({ path }: OwnFolder, { settings, format, top, lfs }: Pinned, e
     ['core.fsmonitor', 'false'],
     ['core.safecrlf', 'false'],
     ['core.quotepath', 'false'],
-    ['core.attributesfile', '/dev/null'],
+    ['core.attributesfile', join(path, 'attributes')],
     ['core.excludesfile', join(path, 'excludes')],
     ['core.splitindex', 'false'],
     ['core.sparsecheckout', 'false'],
@@ -301,27 +302,38 @@ export function toConfig(entries: readonly (readonly [string, string])[]): strin
     .join('');
 }
 
-/** The rules of the repository that are in no file of the work tree, as they are now; and what is Ralph's. */
-function excludesOf({ path }: OwnFolder, { commonDir, top }: Repository): string {
-  const rules = readIfThere(join(commonDir, 'info/exclude')) ?? '';
-  const below = relative(top, path);
-  return `${rules}\n.ralph/\n${below.startsWith('..') ? '' : `/${below}/\n`}`;
+/** The rules of the repository that are in no file of the work tree, as they are now. */
+function infoOf({ commonDir }: Repository, name: 'attributes' | 'exclude'): string {
+  return tryTo(() => readIfThere(join(commonDir, 'info', name))) ?? '';
 }
 
+/** With what is Ralph's. */
+function excludesOf({ path }: OwnFolder, repository: Repository): string {
+  const below = relative(repository.top, path);
+  return `${infoOf(repository, 'exclude')}\n.ralph/\n${below.startsWith('..') ? '' : `/${below}/\n`}`;
+}
+
+/** Rules of the user for every repository: what names their file, and where it is if nothing does. */
+const EXCLUDES = { key: 'core.excludesfile', usual: 'git/ignore' } as const;
+const ATTRIBUTES = { key: 'core.attributesfile', usual: 'git/attributes' } as const;
+
 /** Only from the settings of the user and the machine: those of the repository are the agent's to write. */
-async function usersExcludes({ git, settings }: Configured, env: Env): Promise<string> {
+async function usersFile(
+  { git, settings }: Configured,
+  env: Env,
+  { key, usual }: typeof EXCLUDES | typeof ATTRIBUTES,
+): Promise<string> {
   const home = env.HOME || homedir();
   const isNamed = (wanted: string) => (each: Setting) =>
-    each.scope === wanted && each.key === 'core.excludesfile' && each.value !== '';
+    each.scope === wanted && each.key === key && each.value !== '';
   const { scope, value = '' } =
     settings.findLast(isNamed('global')) ?? settings.findLast(isNamed('system')) ?? {};
   // Only git knows where another user lives, and where it is installed itself.
   const named = /^(~[^/]|%\()/.test(value)
-    ? (await git.run(['config', `--${scope}`, '--includes', '--type=path', '--get', 'core.excludesFile']))
-        .stdout
+    ? (await git.run(['config', `--${scope}`, '--includes', '--type=path', '--get', key])).stdout
     : value.replace(/^~(?=\/)/, home);
-  const usual = join(env.XDG_CONFIG_HOME || join(home, '.config'), 'git/ignore');
-  return tryTo(() => readIfThere(named.replace(/\n$/, '') || usual)) ?? '';
+  const place = join(env.XDG_CONFIG_HOME || join(home, '.config'), usual);
+  return tryTo(() => readIfThere(named.replace(/\n$/, '') || place)) ?? '';
 }
 
 /** Indexes of processes that are dead. */

@@ -111,6 +111,7 @@ function createOwnGit(place: Place, parts: StartParts) {
       top,
       /** `cwd` below `top`: empty, or ends with a slash. */
       prefix,
+      env: place.env,
       changedPaths,
       /** The repository as it was when the last run began, to be read only: no command that looks at files is safe with it. */
       get repository(): Source {
@@ -122,6 +123,8 @@ function createOwnGit(place: Place, parts: StartParts) {
       objects: own.git,
       /** What the last snapshot found, if it is this tree. */
       seen: index.seen,
+      setUntouched: index.setUntouched,
+      untouched: index.untouched,
       /** What differs from the commit that HEAD stands on now. */
       status: () => statusOf(start, changedPaths),
       /** The patch from one tree to another. */

@@ -1,6 +1,7 @@
 /** The private index of Ralph's own git directory: what the files of the work tree are, by content. One user at a time. */
 import {
   accessSync,
+  type BigIntStats,
   constants,
   copyFileSync,
   existsSync,
@@ -46,6 +47,7 @@ export function createOwnIndex(own: OwnFolder, top: string, prefix: string) {
   const index: Index = { git, top, file, shared: join(own.place, 'index'), recent };
   let last: { readonly tree: string; readonly scope: string } | undefined;
   let looked: Snapshot | undefined;
+  let isUntouched = false;
   let queue: Promise<unknown> = Promise.resolve();
   const inTurn = <T>(action: () => Promise<T>): Promise<T> => {
     const result = queue.then(action, action);
@@ -79,6 +81,7 @@ export function createOwnIndex(own: OwnFolder, top: string, prefix: string) {
     /** `exclude`: globs from where the agent works. */
     snapshot: (exclude: readonly string[] = []) =>
       inTurn(async (): Promise<Snapshot | Problem> => {
+        isUntouched = false;
         const globs = exclude.map(glob => `:(exclude,top,glob)${prefix}${glob}`);
         const scope = globs.length === 0 ? [] : ['--', ':/', ...globs];
         const found = await takeIn(index, scope);
@@ -93,6 +96,12 @@ export function createOwnIndex(own: OwnFolder, top: string, prefix: string) {
       }),
     /** The last look, if it gave this tree. */
     seen: (tree: string): Snapshot | undefined => (looked?.tree === tree ? looked : undefined),
+    /** Whether the last look still holds: nothing that runs could have changed a file since. The next look ends it. */
+    setUntouched(is: boolean): void {
+      isUntouched = is;
+    },
+    /** The last look, if it still holds. */
+    untouched: (): Snapshot | undefined => (isUntouched ? looked : undefined),
   };
 }
 
@@ -167,17 +176,19 @@ async function takeIn(
   const flags = ['-t', '-z', '-m', '-d', '-o', '--exclude-standard'];
   const listed = await git.bytes(['ls-files', ...flags, ...scope]);
   if (listed.code !== 0) return failed(index, listed);
-  const known = touched.filter(recent.isThere).map(path => `C ${path}`);
-  const { gone, changed, nested, skipped } = sort(top, [...listed.records, ...known]);
-  const removed = await remove(index, gone);
+  const known = touched.map(path => `C ${path}`);
+  const { gone, blocked, changed, nested, skipped } = sort(top, [...listed.records, ...known]);
+  const removed = await remove(index, blocked);
   if (removed) return removed;
-  if (changed.length > 0) {
-    const added = await git.bytes(['update-index', '-z', '--add', '--replace', '--stdin'], changed);
+  if (gone.length + changed.length > 0) {
+    const words = ['-z', '--add', '--remove', '--replace', '--stdin'];
+    const added = await git.bytes(['update-index', ...words], [...gone, ...changed]);
     if (added.code !== 0) return failed(index, added);
     recent.note(changed);
     skipped.push(...refusedIn(added.errors));
   }
-  return { nested, skipped, changed: touched.length + gone.length + changed.length > 0 };
+  const isSame = touched.length + gone.length + blocked.length + changed.length === 0;
+  return { nested, skipped, changed: !isSame };
 }
 
 /** Names that git takes for its own on some system (`.GIT`, `git~1`) are left out of an index, and that is no failure to it. */
@@ -262,9 +273,10 @@ export async function moveFiles(
 
 let count = 0;
 
-/** What `ls-files -t` lists, by what is to be done about it. */
+/** What `ls-files -t` lists, by what is to be done about it. `blocked`: something else is there now, or on the way to it. */
 function sort(top: string, records: readonly string[]) {
   const gone = new Set<string>();
+  const blocked = new Set<string>();
   const changed = new Map<string, 'new' | 'known'>();
   const nested: string[] = [];
   for (const record of records) {
@@ -275,19 +287,21 @@ function sort(top: string, records: readonly string[]) {
     else changed.set(path, tag === '?' ? 'new' : 'known');
   }
   const folders = new Map<string, string | undefined>();
+  const isBlocked = (path: string) => blockedAt(top, decoded(path), folders) !== undefined;
+  for (const path of gone) if (isBlocked(path)) blocked.add(path);
   const skipped: Skipped[] = [];
   for (const [path, is] of changed) {
     const stat = statOf(Buffer.from(`${Buffer.from(top).toString('latin1')}/${path}`, 'latin1'));
     // Behind a link that took the place of a folder there is another file.
-    const isBlocked = is === 'known' && blockedAt(top, decoded(path), folders) !== undefined;
-    if (isBlocked || stat?.isFolder) gone.add(path);
-    if (gone.has(path)) changed.delete(path);
+    if ((is === 'known' && isBlocked(path)) || stat?.isFolder) blocked.add(path);
+    if (blocked.has(path) || gone.has(path)) changed.delete(path);
     else if (!stat?.isReadable) {
       changed.delete(path);
       skipped.push({ path: decoded(path), isNew: is === 'new' });
     }
   }
-  return { gone: [...gone], changed: [...changed.keys()], nested, skipped };
+  const missing = [...gone].filter(path => !blocked.has(path));
+  return { gone: missing, blocked: [...blocked], changed: [...changed.keys()], nested, skipped };
 }
 
 function decoded(path: string): string {
@@ -312,29 +326,28 @@ const SECOND = 1_000_000_000n;
  * Paths are from `top`, with one character for each byte.
  */
 function createRecentFiles(top: string) {
-  const recent = new Map<string, bigint>();
+  const recent = new Map<string, Pick<BigIntStats, 'ctimeNs' | 'size'>>();
   const folder = Buffer.from(`${top}/`).toString('latin1');
-  const changedAt = (path: string) =>
-    tryTo(() => lstatSync(Buffer.from(folder + path, 'latin1'), { bigint: true, throwIfNoEntry: false }))
-      ?.ctimeNs;
+  const look = (path: string) =>
+    tryTo(() => lstatSync(Buffer.from(folder + path, 'latin1'), { bigint: true, throwIfNoEntry: false }));
   const isRecent = (time: bigint) => time / SECOND >= BigInt(Math.floor(Date.now() / 1000)) - 1n;
   return {
     /** git has taken these in. */
     note(paths: readonly string[]): void {
       for (const path of paths) {
-        const time = changedAt(path);
-        if (time !== undefined && isRecent(time)) recent.set(path, time);
+        const stat = look(path);
+        if (stat && isRecent(stat.ctimeNs)) recent.set(path, { ctimeNs: stat.ctimeNs, size: stat.size });
         else recent.delete(path);
       }
     },
-    /** Those that were written again since: git may not see it. */
+    /** Those that were written again since, and are as long as they were: git may not see it. */
     takeTouched(): readonly string[] {
-      return [...recent].flatMap(([path, time]) => {
-        const isSame = changedAt(path) === time;
-        if (!isSame || !isRecent(time)) recent.delete(path);
-        return isSame ? [] : [path];
+      return [...recent].flatMap(([path, { ctimeNs, size }]) => {
+        const stat = look(path);
+        const isSame = stat?.ctimeNs === ctimeNs;
+        if (!isSame || !isRecent(ctimeNs)) recent.delete(path);
+        return isSame || stat?.size !== size ? [] : [path];
       });
     },
-    isThere: (path: string) => changedAt(path) !== undefined,
   };
 }
