@@ -259,9 +259,10 @@ function filterProblem({ top }: OwnGit, paths: readonly string[]): Problem {
 
 const SUBJECT = 72;
 
-/** As of the end of the run, so that the same work has the same name when it is landed again after a kill. */
+/** As of the end of the run, so that the same work has the same name when it is landed again after a kill, unless it is signed. */
 function writtenBy({ id, title, past }: EndedRun) {
-  return { message: withTrailers(title.slice(0, SUBJECT), { runId: id, title }), date: past.time.latest };
+  const message = withTrailers(title.slice(0, SUBJECT), { runId: id, title });
+  return { message, date: past.time.latest, isSigned: true } as const;
 }
 
 /** On the branch of a story list, which is checked out: it goes to the branch that it was made from. */

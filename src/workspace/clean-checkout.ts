@@ -2,7 +2,17 @@
  * A place for a clean checkout: outside of the project, in a folder above which there is nothing that tools would obey. They look for
  * packages and settings in every folder above, and a temporary folder can be written by everybody.
  */
-import { mkdirSync, mkdtempSync, readdirSync, readlinkSync, realpathSync, rmSync } from 'node:fs';
+import {
+  accessSync,
+  constants,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readlinkSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { Problem } from '../domain/text/problem.ts';
@@ -47,11 +57,30 @@ function makeFirst(bases: readonly string[]): string | Problem {
   for (const base of bases)
     try {
       sweepCleanPlaces(base);
-      return mkdtempSync(join(realpathSync(base), `${PREFIX}${ownNamespace()}-${process.pid}-`));
+      const root = mkdtempSync(join(realpathSync(base), `${PREFIX}${ownNamespace()}-${process.pid}-`));
+      if (mayRunPrograms(root)) return root;
+      rmSync(root, { recursive: true });
+      problem ??= { where: base, what: NO_PROGRAMS, fix: 'set TMPDIR to another folder' };
     } catch (error) {
       problem ??= { where: base, what: errorWords(error), fix: 'set TMPDIR to a folder that can be written' };
     }
   return problem ?? { where: tmpdir(), what: 'there is no folder for what is temporary' };
+}
+
+const NO_PROGRAMS = 'it is mounted with noexec, so no check could run a program of the project there';
+
+/** The system says of no file that it may be run where that is forbidden to all of them. */
+function mayRunPrograms(folder: string): boolean {
+  const file = join(folder, 'program');
+  writeFileSync(file, '', { mode: 0o700 });
+  try {
+    accessSync(file, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  } finally {
+    rmSync(file);
+  }
 }
 
 const PREFIX = 'ralph-clean-';

@@ -1,8 +1,10 @@
 /** What real repositories have that small ones do not: rules for merging, keys to sign with, hooks that look at messages, places that cannot be written. */
 import { execFileSync, spawnSync } from 'node:child_process';
-import { chmodSync, existsSync, mkdirSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { withTrailers } from '../../src/workspace/scm.ts';
+import { ralph } from '../rig/ralph.ts';
 import { folder, gitEnv, type Repo, repo } from '../rig/repo.ts';
 import { FILES } from './kinds.ts';
 import { loop, WRITES } from './rig.ts';
@@ -61,6 +63,17 @@ describe('signing', () => {
     expect(made.length).toBeGreaterThan(0);
   });
 
+  test('is done for what `ralph land` commits', async () => {
+    const keys = folder('ralph-keys-');
+    execFileSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-f', keys.path('key')]);
+    const work = signed(keys.path('key'));
+    expect((await loop(work, WRITES, ['Add', '--check', 'ls made-*'])).code).toBe(0);
+    const { code, stderr } = await ralph(['land'], { cwd: work.dir });
+    expect(code, stderr).toBe(0);
+    expect(work.git('show', '--name-only', '--format=')).toContain('made-');
+    expect(work.git('cat-file', 'commit', 'HEAD')).toContain('gpgsig -----BEGIN SSH SIGNATURE');
+  });
+
   test('that fails is said before anything is spent', async () => {
     const { code, said, turns } = await loop(signed('/nowhere/key'), WRITES, PARALLEL);
     expect([code, turns]).toEqual([2, []]);
@@ -75,6 +88,28 @@ describe('signing', () => {
     expect((await loop(work, WRITES, PARALLEL)).code).toBe(2);
     expect(existsSync(work.path('.git/started'))).toBe(false);
   });
+});
+
+test.each([
+  ['of the repository alone', (work: Repo) => work.path('.git/info/attributes'), undefined],
+  ['of the user for every repository', (_: Repo, home: Repo) => home.path('.config/git/attributes'), 'HOME'],
+])('a filter by the rules %s is run for a commit', async (_, place, variable) => {
+  const [work, home] = [repo(FILES), folder()];
+  work.git('config', 'filter.crypt.clean', 'tr a-z n-za-m');
+  const file = place(work, home);
+  mkdirSync(dirname(file), { recursive: true });
+  writeFileSync(file, '*.secret filter=crypt\n');
+  work.settings(COMMITS);
+  const options = variable ? { env: { HOME: home.dir } } : {};
+  const { code, said } = await loop(
+    work,
+    'echo abc > a.secret',
+    ['Add', '--check', 'test -f a.secret'],
+    options,
+  );
+  expect(code, said).toBe(0);
+  expect(work.git('cat-file', 'blob', 'HEAD:a.secret')).toBe('nop\n');
+  expect(work.read('a.secret')).toBe('abc\n');
 });
 
 test('lanes of a sparse checkout land without deleting what is not checked out', async () => {

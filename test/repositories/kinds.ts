@@ -21,14 +21,13 @@ export interface Kind {
   /** What must hold for the files that a check sees; beside the work of the agent. */
   readonly check?: string;
   readonly flags?: readonly string[];
-  readonly env?: (project: Repo) => Readonly<Record<string, string>>;
   /** Where it is not `works`. */
   readonly outcome?: Outcome | Partial<Readonly<Record<Way, Outcome>>>;
   /** What a user should know. */
   readonly note?: string;
 }
 
-export function outcomeOf({ outcome = 'works' }: Kind, way: Way): Outcome {
+export function outcomeOf({ outcome = 'works' }: Pick<Kind, 'outcome'>, way: Way): Outcome {
   return typeof outcome === 'string' ? outcome : (outcome[way] ?? 'works');
 }
 
@@ -40,7 +39,7 @@ export const FILES = {
 
 const TRUST = ['-c', 'protocol.file.allow=always'];
 
-function project(more: Readonly<Record<string, string>> = {}): Repo {
+export function project(more: Readonly<Record<string, string>> = {}): Repo {
   return repo({ ...FILES, ...more });
 }
 
@@ -121,8 +120,9 @@ function hooked(name: string, script: string): Repo {
   return work;
 }
 
-function filtered(settings: Readonly<Record<string, string>>): Repo {
-  const work = project({ '.gitattributes': '*.secret filter=crypt\n' });
+function filtered(settings: Readonly<Record<string, string>>, rules = '.gitattributes'): Repo {
+  const work = project();
+  work.write(rules, '*.secret filter=crypt\n');
   for (const [key, value] of Object.entries(settings)) work.git('config', `filter.crypt.${key}`, value);
   work.write('a.secret', 'abc\n');
   return amended(work);
@@ -333,9 +333,21 @@ export const KINDS: Readonly<Record<string, Kind>> = {
         'for each in made-*; do [ -e "$each" ] && echo formatted >> "$each" && git add "$each"; done; true',
       ),
   },
+  'a hook that refuses at first': {
+    make: () =>
+      hooked(
+        'pre-commit',
+        'cd "$(git rev-parse --git-common-dir)" && mkdir tried 2>/dev/null && { echo "not yet"; exit 1; }; true',
+      ),
+    note: 'the agent is told what the hook says, and has another turn',
+  },
   'a hook that rewrites messages': { make: () => hooked('commit-msg', 'sed -i "1s/^/[X-1] /" "$1"') },
   'a filter with both directions': {
     make: () => filtered(CRYPT),
+    outcome: { '--worktree': FILTER, '--proof clean': FILTER, '--parallel': FILTER },
+  },
+  'a filter that only `.git/info/attributes` names': {
+    make: () => filtered(CRYPT, '.git/info/attributes'),
     outcome: { '--worktree': FILTER, '--proof clean': FILTER, '--parallel': FILTER },
   },
   'a filter for commits alone': {

@@ -1,20 +1,23 @@
 /** The page of the docs that says which repositories and machines are tried, from the tables of the tests. */
 import { KINDS, type Kind, outcomeOf, WAYS, type Way } from './kinds.ts';
+import { MACHINES } from './machines.ts';
 
 export function repositoriesPage(): string {
-  const rows = Object.entries(KINDS).map(
-    ([name, kind]) => `| ${name} | ${WAYS.map(way => cellOf(kind, way)).join(' | ')} | ${kind.note ?? ''} |`,
-  );
   return `# Repositories and machines that are tried
 
 Generated from \`test/repositories\`; \`npm run generate\` writes it. Each kind is made with the real program, and worked in in four ways: \`ralph loop\` with a commit where it is, in a worktree, with a clean proof, and as a list of tasks side by side.
 Either it **works**, or it is refused with the sentence that is shown, before an agent is started. In both cases your files, your index and what \`git status\` says of them are afterwards what they were.
 
-| kind | ${WAYS.map(way => (way.startsWith('--') ? `\`${way}\`` : way)).join(' | ')} | note |
-|---|${WAYS.map(() => '---|').join('')}---|
-${rows.join('\n')}
+${tableOf('kind', KINDS)}
 
 Kinds that the git of a machine cannot make are skipped there, and the test says so: reftable needs git 2.45, Git LFS and \`scalar\` need their programs.
+
+## Machines
+An ordinary repository, worked in in the same four ways.
+
+${tableOf('machine', MACHINES)}
+
+Machines that cannot be made are skipped, and the test says so: disks of their own need root, a clock that jumps needs libfaketime. What fills up, becomes read-only or is killed in the middle of a run is tried in \`test/scenarios/disk.test.ts\` and \`test/chaos\`.
 
 ## How it is done
 - **Submodules.** Worktrees, lanes and clean checkouts get the files of each submodule on the commit that is recorded, from the copy in your own \`.git/modules\`; nothing is fetched over a network. In a worktree it is a repository of its own, with the objects of yours by reference. One that you have not checked out stays an empty folder. What lands has the link that it had: a submodule that an agent moves is named and left, and the worktree of a lane that holds work in one is kept.
@@ -28,7 +31,17 @@ Kinds that the git of a machine cannot make are skipped there, and the test says
 `;
 }
 
-function cellOf(kind: Kind, way: Way): string {
+type Row = Pick<Kind, 'outcome' | 'note'>;
+
+function tableOf(what: string, rows: Readonly<Record<string, Row>>): string {
+  const heads = WAYS.map(way => (way.startsWith('--') ? `\`${way}\`` : way));
+  const lines = Object.entries(rows).map(
+    ([name, row]) => `| ${name} | ${WAYS.map(way => cellOf(row, way)).join(' | ')} | ${row.note ?? ''} |`,
+  );
+  return `| ${what} | ${heads.join(' | ')} | note |\n|---|${WAYS.map(() => '---|').join('')}---|\n${lines.join('\n')}`;
+}
+
+function cellOf(kind: Row, way: Way): string {
   const outcome = outcomeOf(kind, way);
   return outcome === 'works' ? outcome : `refused: “${outcome}”`;
 }

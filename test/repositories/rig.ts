@@ -25,6 +25,8 @@ export async function loop(
   const text = `#!/bin/sh\ncat >/dev/null\necho "$PWD" >> ${called}\n${script}\necho "<promise>COMPLETE</promise>"\n`;
   place.write('agent', text);
   chmodSync(place.path('agent'), 0o755);
+  // Whoever Ralph is started as may use it.
+  chmodSync(place.dir, 0o777);
   const args = ['loop', ...flags, '--agent', place.path('agent'), '--json'];
   const { code, stdout, stderr } = await ralph(args, { cwd: project.dir, ...options });
   const turns = existsSync(called) ? readFileSync(called, 'utf8').trim().split('\n') : [];

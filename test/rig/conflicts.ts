@@ -7,8 +7,9 @@ export const KINDS = [
 
 const LINES = Array.from({ length: 30 }, (_, at) => `line ${at}`).join('\n');
 
-/** What both begin with, committed. */
-export function beginConflicts(project: Repo): void {
+/** What both begin with, committed. `others`: how many files nobody touches. */
+export function beginConflicts(project: Repo, others = 0): void {
+  for (let at = 0; at < others; at++) project.write(`others/${Math.floor(at / 100)}/${at}`, `${at % 500}\n`);
   for (const [name, text] of [
     ...[['text.txt', 'a\n'] as const, ['binary.bin', 'a\0b'] as const, ['old.txt', LINES] as const],
     ...[['landed-deletes', 'a\n'] as const, ['own-deletes', 'a\n'] as const],
@@ -39,7 +40,7 @@ export function listFiles(project: Pick<Repo, 'git'>, branch: string): readonly 
   const lines = project.git('ls-tree', '-r', branch).trim().split('\n');
   return lines
     .map(line => line.replace(/ \w+ [0-9a-f]+\t/, ' '))
-    .filter(line => !/README|tasks\.md| (ralph|work|\.ralph)\/|\.gitignore/.test(line));
+    .filter(line => !/README|tasks\.md| (ralph|work|\.ralph|others)\/|\.gitignore/.test(line));
 }
 
 export const LANDED_FILES = [

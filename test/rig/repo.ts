@@ -20,6 +20,8 @@ export function folder(name = 'ralph test '): Repo {
   return repoAt(dir);
 }
 
+const MOST_OUTPUT = 64 * 1024 * 1024;
+
 /** One that is there already. */
 export function repoAt(dir: string): Repo {
   const path = (file: string) => join(dir, file);
@@ -37,6 +39,7 @@ export function repoAt(dir: string): Repo {
         cwd: dir,
         encoding: 'utf8',
         env: gitEnv(),
+        maxBuffer: MOST_OUTPUT,
         stdio: ['ignore', 'pipe', 'pipe'],
       }),
     settings: settings => write('.ralph/settings.json', JSON.stringify(settings, null, 2)),

@@ -45,14 +45,18 @@ it('a story lands when every conflict is decided, and not before', { tags: 'prom
   expectDecided(rig, result.runId, 'ralph/demo');
 });
 
-it('a task of a list lands when every conflict is decided, and not before', async () => {
+it.each([
+  ['', 0],
+  [', among 20,000 files', 20_000],
+])('a task of a list lands when every conflict is decided, and not before%s', async (_, others) => {
   const rig = rigFor(repo({ 'README.md': '# test\n', 'tasks.md': '- [ ] Add one\n- [ ] Add two\n' }));
-  beginConflicts(rig.project);
+  beginConflicts(rig.project, others);
   rig.does('T1', 'task', LANDED);
   rig.does('T2', 'task', `if test -e one.txt; then ${FIX}\nelse\n${WAIT('Add one')}\n${OWN}\nfi`);
   const { result, stderr } = await runTasks(rig);
   expect(result.stopReason, stderr).toBe('all_checks_passed');
   expectDecided(rig, result.runId, 'main');
+  expect(rig.project.git('ls-files', 'others').split('\n')).toHaveLength(others + 1);
 });
 
 /** Two tasks that write a binary file, of which the second does this with the conflict. */

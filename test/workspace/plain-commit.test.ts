@@ -92,7 +92,7 @@ const CASES: readonly Case[] = [
   ['a name that only git would find', () => {}, { GIT_AUTHOR_NAME: '', GIT_AUTHOR_EMAIL: '' }],
 ];
 
-test.each(CASES)('git commits itself where there is %s', async (...[, prepare, env]: Case) => {
+test.for(CASES)('git commits itself where there is %s', async ([, prepare, env]) => {
   const project = repo();
   project.write('new.txt', 'new\n');
   prepare(project);
