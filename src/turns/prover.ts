@@ -77,13 +77,6 @@ export function createProver(parts: RunContext, wanted: Wanted): Prover {
     last = { ...last, ...(await othersNow(parts, tree, last)) };
     return hiddenNow(parts, tree, last, hiddenIn);
   };
-  const runAgain = async (iteration: number, tree: OwnGit, after: Snapshot) => {
-    const flaked = new Map(last.results.map(result => [result.index, result.flaked ?? 0]));
-    const again = await run(iteration, undefined, { flaked });
-    const left = await lookAt(tree);
-    const unsettled = left && isGreen(again) ? await changes(tree, after.tree, left.tree) : [];
-    keep({ results: again, before: after, after: left, unsettled });
-  };
   const steps: Prover['steps'] = {
     async check(iteration) {
       const tree = await own();
@@ -93,8 +86,7 @@ export function createProver(parts: RunContext, wanted: Wanted): Prover {
       const results = await run(iteration);
       keep({ results, before, after: await lookAt(tree), unsettled: [] });
       // Where git sees no work at all, it may have been hidden; else that is looked for when the run could be done.
-      const isUnseen = last.after?.tree === parts.past().prepared?.start?.tree;
-      if (isUnseen) addInputs(await lookBeside(tree));
+      if (last.after?.tree === parts.past().prepared?.start?.tree) addInputs(await lookBeside(tree));
       return results;
     },
     async confirm(iteration) {
@@ -102,16 +94,12 @@ export function createProver(parts: RunContext, wanted: Wanted): Prover {
       const seen = voided(emit, results, unseen());
       const tree = await own();
       const isSettled = seen !== results || !tree || !before || !after || before.tree === after.tree;
-      if (!isSettled) await runAgain(iteration, tree, after);
-      const hidden = await lookBeside(tree);
-      addInputs([...hidden, ...(await unkeptNow(parts, tree, last))]);
+      const again = () => run(iteration, undefined, { flaked: flakedIn(results) });
+      if (!isSettled) keep(await settledRound(tree, after, await again(), await lookAt(tree)));
+      addInputs([...(await lookBeside(tree)), ...(await unkeptNow(parts, tree, last))]);
       return isSettled ? seen : voided(emit, last.results, unseen());
     },
-    checked: () => ({
-      ...(last.after && { snapshot: last.after.tree }),
-      ...(last.unsettled.length > 0 && { unsettled: last.unsettled }),
-      ...(inputsChanged.length > 0 && { inputsChanged }),
-    }),
+    checked: () => checkedOf(last, inputsChanged),
     async proveHandedOver(iteration) {
       const [tree, checked] = [await own(), last.after?.tree];
       const where = tree && checked !== undefined ? await handedOver(parts, tree, checked) : undefined;
@@ -124,6 +112,29 @@ export function createProver(parts: RunContext, wanted: Wanted): Prover {
     },
   };
   return { inputs, steps, look: () => last.after, hiddenIn };
+}
+
+function checkedOf({ after, unsettled }: Round, inputsChanged: readonly string[]) {
+  return {
+    ...(after && { snapshot: after.tree }),
+    ...(unsettled.length > 0 && { unsettled }),
+    ...(inputsChanged.length > 0 && { inputsChanged }),
+  };
+}
+
+function flakedIn(results: readonly CheckResult[]): ReadonlyMap<number, number> {
+  return new Map(results.map(result => [result.index, result.flaked ?? 0]));
+}
+
+/** The round after one that changed files: green, it must leave them as it found them. */
+async function settledRound(
+  own: OwnGit,
+  before: Snapshot,
+  results: readonly CheckResult[],
+  after: Snapshot | undefined,
+): Promise<Round> {
+  const unsettled = after && isGreen(results) ? await changes(own, before.tree, after.tree) : [];
+  return { results, before, after, unsettled };
 }
 
 /** Beside the rounds of other lanes, where there are some. */

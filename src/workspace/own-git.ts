@@ -121,10 +121,7 @@ function createOwnGit(place: Place, parts: StartParts) {
       git: index.git.at(join(top, prefix)),
       /** git on the objects alone. */
       objects: own.git,
-      /** What the last snapshot found, if it is this tree. */
-      seen: index.seen,
-      setUntouched: index.setUntouched,
-      untouched: index.untouched,
+      ...index.looks,
       /** What differs from the commit that HEAD stands on now. */
       status: () => statusOf(start, changedPaths),
       /** The patch from one tree to another. */
