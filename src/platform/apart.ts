@@ -62,19 +62,28 @@ export function createViews(state: string): (command: Apart) => readonly Mount[]
 
 const IN_MEMORY = ['/dev/shm', '/dev/mqueue'];
 
-const OPEN_TO_ALL = ['/tmp', '/var/tmp', '/run/lock'];
+/** Where a system has folders that everybody may write: `/tmp`, `/var/tmp`, `/run/lock`, `/var/crash` and the like. */
+const SYSTEM = ['/', '/run', '/var', '/var/lib', '/var/spool'];
+const OPEN_TO_ALL = 0o1777;
+
+function openToAll(): readonly string[] {
+  return SYSTEM.flatMap(folder => entriesOf(folder))
+    .filter(({ stat }) => stat.isDirectory() && (stat.mode & 0o7777) === OPEN_TO_ALL)
+    .map(({ path }) => path);
+}
 
 /** The outer ones first. */
 function temporaryFolders({ env, room }: Apart): readonly string[] {
   const home = homeOf(env);
-  const all = [env.TMPDIR, env.TMP, env.TEMP, tmpdir(), ...OPEN_TO_ALL].flatMap(path => realFolder(path));
+  const all = [env.TMPDIR, env.TMP, env.TEMP, tmpdir(), ...openToAll()].flatMap(path => realFolder(path));
   const fit = all.filter(path => path !== '/' && path !== home && !isBelow(path, room));
   return [...new Set(fit)].sort((a, b) => a.length - b.length);
 }
 
 /** The home, and what is around the work. One below a folder for temporary files is among those that are named, or is not seen at all. */
 function usersFolders({ env, hide = [] }: Apart, own: readonly string[]): readonly string[] {
-  const all = [homeOf(env), ...realFolder(env.XDG_RUNTIME_DIR), ...hide.map(folder => dirname(folder))];
+  const session = env.XDG_RUNTIME_DIR || `/run/user/${process.getuid?.()}`;
+  const all = [homeOf(env), ...realFolder(session), ...hide.map(folder => dirname(folder))];
   const fit = [...new Set(all)].filter(path => path !== '/' && !own.some(folder => isBelow(path, folder)));
   return fit.filter(path => !fit.some(other => other !== path && isBelow(path, other)));
 }

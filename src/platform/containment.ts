@@ -180,8 +180,16 @@ const RECIPES: readonly Recipe[] = [
   },
 ];
 
-/** What reaches around the wall: mounts, other processes, files by handle, kernel memory, devices. */
-const DROPPED = ['sys_admin', 'sys_ptrace', 'dac_read_search', 'sys_module', 'sys_rawio', 'mknod'];
+/** What reaches around the wall: mounts, other processes, files by handle, kernel memory, devices; and the clock, by which what is new is known. */
+const DROPPED = [
+  'sys_admin',
+  'sys_ptrace',
+  'dac_read_search',
+  'sys_module',
+  'sys_rawio',
+  'mknod',
+  'sys_time',
+];
 
 const dropped = (capability: string) => ['--cap-drop', `CAP_${capability.toUpperCase()}`];
 

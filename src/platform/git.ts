@@ -6,6 +6,7 @@ import { type Answered, askProgram } from './ask.ts';
 import { type Captured, type CaptureOptions, capture, TOO_LONG } from './capture.ts';
 import type { Command, Confinement } from './confinement.ts';
 import { errorLine } from './error-words.ts';
+import { watchPipes } from './pipes.ts';
 import { startProcess } from './process.ts';
 import { outsideEnv, programPath } from './programs.ts';
 
@@ -81,7 +82,7 @@ function gitIn(program: string, cwd: string, env: Env, quiet: ReadonlySet<string
     cwd,
     program,
     run: (args, limits) =>
-      capture([program, ...args], { cwd, env, timeout: TIMEOUT, isQuiet: isQuiet(args), ...limits }),
+      captured([program, ...args], { cwd, env, timeout: TIMEOUT, isQuiet: isQuiet(args), ...limits }),
     runBehind: (confinement, args) =>
       capture([program, ...CONFIG_FLAGS, ...args], {
         cwd,
@@ -154,6 +155,15 @@ export function withAttachedGit(env: Env): Env {
   return { ...env, GIT_CONFIG_PARAMETERS: [...given, "'gc.autodetach=false'"].join(' ') };
 }
 
+async function captured(argv: readonly [string, ...string[]], options: CaptureOptions): Promise<Captured> {
+  const waits = new AbortController();
+  const end = watchPipes(options.cwd, why => waits.abort(why));
+  const signal = AbortSignal.any([waits.signal, ...(options.signal ? [options.signal] : [])]);
+  const answer = await capture(argv, { ...options, signal });
+  end();
+  return waits.signal.aborted ? { code: TOO_LONG, stdout: '', output: String(waits.signal.reason) } : answer;
+}
+
 interface Traffic {
   readonly input?: Buffer;
   readonly read: (chunk: Buffer) => 'more' | 'enough';
@@ -167,7 +177,7 @@ async function streamed(
 ): Promise<Streamed> {
   let errors = '';
   let enough = false;
-  const child = startProcess<'enough'>({
+  const child = startProcess<'enough' | 'waits'>({
     ...command,
     stdout: chunk => {
       if (enough || traffic.read(chunk) === 'more') return;
@@ -180,8 +190,14 @@ async function streamed(
     timeout: TIMEOUT,
     ...(traffic.input !== undefined && { input: traffic.input }),
   });
+  const endWatch = watchPipes(command.cwd, why => {
+    errors = why;
+    child.stop('waits', 'at-once');
+  });
   const { end, endedBy } = await child.done;
+  endWatch();
   if (endedBy === 'enough') return { code: 0, errors: '' };
+  if (endedBy === 'waits') return { code: TOO_LONG, errors };
   if (end.kind === 'not-started') return { code: 127, errors: `git: cannot be started (${end.code})` };
   return { code: endedBy === 'timeout' ? TOO_LONG : end.kind === 'exited' ? end.code : 130, errors };
 }

@@ -71,7 +71,7 @@ async function inCheckout(proving: Proving, where: Checkout): Promise<readonly C
     const there = protection?.at(folder, aside);
     there?.restore();
     const copy = { from: own.top, to: folder, cwd: join(folder, own.prefix), protected: there, strangers };
-    const hide = where.clean && hiddenFrom(folder, [own.top, proving.root]);
+    const hide = where.clean && hiddenFrom(folder, [own.top, proving.root], own.repository);
     return await inCopy(proving, copy, { ...where, room, ...(hide && { hide }) });
   } finally {
     place.remove();
@@ -93,9 +93,17 @@ function inCopy(
   return runChecks({ ...proving, ...ready, cwd, env, spell, keep, hide, room });
 }
 
-/** The work tree and the project around it: what passes only thanks to them is not proven. The inner one first: the outer one covers it. */
-function hiddenFrom(place: string, folders: readonly string[]): readonly string[] {
-  const apart = folders.filter(folder => !isBelow(folder, place));
+/**
+ * The work tree, the project around it, and its git directories where they lie elsewhere: what passes only thanks to them is not proven. The
+ * inner one first: the outer one covers it.
+ */
+function hiddenFrom(
+  place: string,
+  tops: readonly string[],
+  { commonDir, gitDir }: OwnGit['repository'],
+): readonly string[] {
+  const elsewhere = [commonDir, gitDir].filter(folder => !tops.some(top => isBelow(top, folder)));
+  const apart = [...tops, ...elsewhere].filter(folder => !isBelow(folder, place));
   return [...new Set(apart)].sort((a, b) => b.length - a.length);
 }
 

@@ -1,12 +1,15 @@
 /** The provider on top of @anthropic-ai/sandbox-runtime: bubblewrap and a proxy on Linux, seatbelt on a Mac. */
 import { randomBytes } from 'node:crypto';
-import { tmpdir } from 'node:os';
+import { existsSync, writeFileSync } from 'node:fs';
+import { homedir, tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type { Problem } from '../domain/text/problem.ts';
 import { capture } from '../platform/capture.ts';
 import type { Command, Confined, NotConfined } from '../platform/confinement.ts';
 import { type Helper, startHelper } from '../platform/helper.ts';
+import { findProgram } from '../platform/programs.ts';
 import { joinWords } from '../platform/shell.ts';
-import { computeBinds } from './hidden.ts';
+import { computeBinds, isBelow } from './hidden.ts';
 import type { OpenSandbox, Probe, ProbeWorld, SandboxProvider, SandboxSpec } from './provider.ts';
 import { makeFolder, programPath } from './provider.ts';
 import type { Question, SrtConfig } from './srt-host.ts';
@@ -61,9 +64,10 @@ function broken(output: string): Probe {
 
 async function open(
   spec: SandboxSpec,
-  { cwd, env }: ProbeWorld,
+  world: ProbeWorld,
   deny: (what: string) => void,
 ): Promise<OpenSandbox | Problem> {
+  const { cwd, env } = world;
   // Outside of the project: what the runtime binds into its own folder must not show up among the user's files.
   const { folder, scratch, remove } = makeFolder('ralph-srt-');
   const helper = startHelper({
@@ -77,13 +81,44 @@ async function open(
     await helper.close();
     remove();
   };
-  const opened = await helper.ask({ do: 'open', config: configOf(spec, scratch) } satisfies Question);
+  const config = { ...configOf(spec, scratch), ...tighterBwrap(folder, spec, world) };
+  const opened = await helper.ask({ do: 'open', config } satisfies Question);
   if ('error' in opened) {
     await close();
     return { where: 'sandbox srt', what: opened.error, fix: fixOf(opened.error) };
   }
   return { scratch, rooms: [folder], close, wrap: command => wrap(helper, spec, scratch, command) };
 }
+
+/**
+ * bubblewrap for what the runtime leaves open: what one command leaves in shared memory, in a message queue, or in a folder that may be
+ * written whatever the rules say, the next one would find.
+ */
+function tighterBwrap(
+  folder: string,
+  { state }: SandboxSpec,
+  { cwd, env }: ProbeWorld,
+): Pick<SrtConfig, 'bwrapPath'> {
+  const bwrap = findProgram('bwrap', env, cwd);
+  if (process.platform !== 'linux' || typeof bwrap !== 'string') return {};
+  const home = env.HOME || homedir();
+  const open = ['/tmp/claude', join(home, '.npm/_logs'), join(home, '.claude/debug')];
+  const own = open.filter(path => existsSync(path) && !state.some(folder => isBelow(path, folder)));
+  const mounts = joinWords(own.flatMap(path => ['--tmpfs', path]));
+  const path = join(folder, 'bwrap');
+  writeFileSync(path, `#!/bin/sh\n${BEFORE_COMMAND(mounts)}exec ${joinWords([bwrap])} --unshare-ipc "$@"\n`, {
+    mode: 0o700,
+  });
+  return { bwrapPath: path };
+}
+
+/** After all other mounts: the last one counts. */
+const BEFORE_COMMAND = (mounts: string) => `n=$# more=1
+while [ $n -gt 0 ]; do
+  if [ "$more$1" = 1-- ]; then set -- "$@" ${mounts}; more=; fi
+  set -- "$@" "$1"; shift; n=$((n - 1))
+done
+`;
 
 /** `hide`: folders that look empty, whatever else is said of them. */
 function filesOf(spec: SandboxSpec, scratch: string, hide: readonly string[] = []): SrtConfig['filesystem'] {

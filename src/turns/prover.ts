@@ -144,7 +144,7 @@ function proveBeside({ gate }: RunContext, proving: Proving, where: Checkout | u
 }
 
 /** Looks at the files through git, where they are in it. A look that fails is remembered: what nobody could look at proves nothing. */
-function createLooks({ cwd, env }: RunContext, isWanted: boolean) {
+function createLooks({ cwd, env, past }: RunContext, isWanted: boolean) {
   let problem: Problem | undefined;
   const seen = <Found>(found: Found | Problem | undefined): Found | undefined => {
     if (!isProblem(found)) return found;
@@ -154,7 +154,10 @@ function createLooks({ cwd, env }: RunContext, isWanted: boolean) {
   return {
     async own(): Promise<OwnGit | undefined> {
       problem = undefined;
-      return isWanted && isUnderGit(cwd) ? seen(await openOwnGit({ cwd, env })) : undefined;
+      if (!isWanted) return undefined;
+      if (isUnderGit(cwd)) return seen(await openOwnGit({ cwd, env }));
+      if (past().prepared?.start) problem = { where: cwd, what: 'its git repository is gone' };
+      return undefined;
     },
     lookAt: async (own: OwnGit | undefined) => seen(await own?.snapshot()),
     /** Why the last ones failed; undefined: they did not. */

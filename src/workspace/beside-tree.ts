@@ -1,6 +1,6 @@
 /**
- * What is in the work tree and in no tree that Ralph makes of it: repositories inside, files that are too large or cannot be read, and files
- * of which git keeps another content than theirs.
+ * What is in the work tree and in no tree that Ralph makes of it: repositories inside, files that are too large or cannot be read, files of
+ * which git keeps another content than theirs, and what git never lists.
  */
 import {
   existsSync,
@@ -17,10 +17,10 @@ import { dirname, join } from 'node:path';
 import { isProblem, type Problem } from '../domain/text/problem.ts';
 import { tryTo } from '../platform/files.ts';
 import type { Git } from '../platform/git.ts';
-import { isEmptyFolder } from './hidden-files.ts';
 import type { OwnGit } from './own-git.ts';
 import { SUBMODULE, type TreeEntry } from './own-objects.ts';
 import { isRalphs, shownPath } from './repository.ts';
+import { findUnlisted } from './unlisted.ts';
 
 export interface Beside {
   /** What a checkout of the tree lacks, and why. */
@@ -77,25 +77,29 @@ export async function unkept(
   return [
     ...beside.left,
     ...differs.map(path => `${shownPath(path)} (git keeps another content of it)`),
-    ...(await emptyFolders(own, since, others)).map(path => `${shownPath(path)} (git keeps no empty folder)`),
+    ...(await unlistedSince(own, since, others)),
   ];
 }
 
-/** Those that were made since, and are not ignored. */
-async function emptyFolders(
+/** What was made since and git never lists: a folder by when it was made, anything else by when it was last changed. */
+async function unlistedSince(
   own: OwnGit,
   since: number,
   others: readonly string[],
 ): Promise<readonly string[]> {
-  const made = others.filter(path => {
-    const born = isRalphs(path) ? undefined : tryTo(() => lstatSync(join(own.top, path)))?.birthtimeMs;
-    return born !== undefined && born >= since && isEmptyFolder(own.top, path);
-  });
-  if (made.length === 0) return [];
-  const flags = ['--others', '--exclude-standard', '--directory', '-z'];
-  const { records } = await own.git.at(own.top).list(['ls-files', ...flags]);
-  const visible = new Set(records);
-  return made.filter(path => visible.has(path));
+  const { empty, odd } = await findUnlisted(own, others);
+  const isNew = (path: string, time: 'birthtimeMs' | 'ctimeMs') => {
+    const stat = tryTo(() => lstatSync(join(own.top, path)));
+    return stat !== undefined && stat[time] >= since;
+  };
+  return [
+    ...empty
+      .filter(path => isNew(path, 'birthtimeMs'))
+      .map(path => `${shownPath(path)}/ (git keeps no empty folder)`),
+    ...odd
+      .filter(path => isNew(path, 'ctimeMs'))
+      .map(path => `${shownPath(path)} (git keeps no pipe, socket or device)`),
+  ];
 }
 
 /** What decides about the content that git keeps of a file. */

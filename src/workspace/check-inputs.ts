@@ -11,6 +11,7 @@ import {
 import { homedir } from 'node:os';
 import { delimiter, isAbsolute, join, relative } from 'node:path';
 import { type CheckInputs, findCheckInputs, inputParts } from '../domain/checks/inputs.ts';
+import { toolFile } from '../domain/checks/tools.ts';
 import { fileSize, tryTo } from '../platform/files.ts';
 import type { Env } from '../platform/git.ts';
 import { sha256 } from '../platform/hash.ts';
@@ -68,10 +69,7 @@ function differences(before: InputHashes, now: InputHashes): readonly string[] {
 
 function hashesOf({ cwd, env }: Place, inputs: CheckInputs, also: InputHashes = {}): InputHashes {
   const known = Object.keys(also).filter(key => !key.startsWith(PROGRAM));
-  const paths = new Set([
-    ...known.map(key => key.split('#')[0] ?? key),
-    ...inputs.paths.flatMap(path => expand(cwd, path)),
-  ]);
+  const paths = new Set([...known.map(key => key.split('#')[0] ?? key), ...expand(cwd, inputs.paths)]);
   const files = [...paths].filter(path => isWatched(cwd, path));
   return Object.fromEntries([
     ...files.flatMap(path => Object.entries(partsAt({ cwd, env }, path, inputs))),
@@ -126,18 +124,36 @@ function textAt(path: string, encoding: 'utf8' | 'latin1' = 'utf8'): string | un
 const PASSED_BY = /^(\..*|node_modules|venv|build|dist|target|__pycache__)$/;
 const MOST_FOLDERS = 20_000;
 
-/** Two stars stand for the folder itself and every one below it. */
-function expand(cwd: string, path: string): readonly string[] {
-  const [dir = '', name] = path.split('**/');
-  if (name === undefined) return [path];
-  const found = [`${dir}${name}`];
+/** Two stars stand for the folder itself and every one below it: all that are looked for in one folder are found by one look. */
+function expand(cwd: string, paths: readonly string[]): readonly string[] {
+  const wanted = new Map<string, { readonly names: Set<string>; readonly tools: RegExp[] }>();
+  const found = new Set<string>();
+  for (const path of paths) {
+    const [dir = '', name] = path.split('**/');
+    if (name === undefined) found.add(path);
+    else {
+      const { names, tools } = wanted.get(dir) ?? { names: new Set(), tools: [] };
+      wanted.set(dir, { names, tools });
+      if (name.endsWith('*')) tools.push(toolFile(name.slice(0, -1)));
+      else names.add(name);
+      if (!name.endsWith('*')) found.add(`${dir}${name}`);
+    }
+  }
+  for (const [dir, { names, tools }] of wanted)
+    for (const path of filesBelow(cwd, dir)) {
+      const name = path.slice(path.lastIndexOf('/') + 1);
+      if (names.has(name) || tools.some(tool => tool.test(name))) found.add(path);
+    }
+  return [...found];
+}
+
+function* filesBelow(cwd: string, dir: string): Generator<string> {
   const folders = [dir];
   for (let looked = 0; folders.length > 0 && looked < MOST_FOLDERS; looked++) {
     const folder = folders.pop() ?? '';
     for (const entry of tryTo(() => readdirSync(join(cwd, folder), { withFileTypes: true })) ?? []) {
-      if (entry.isDirectory() && !PASSED_BY.test(entry.name)) folders.push(`${folder}${entry.name}/`);
-      else if (entry.name === name && folder !== dir) found.push(`${folder}${name}`);
+      if (!entry.isDirectory()) yield `${folder}${entry.name}`;
+      else if (!PASSED_BY.test(entry.name)) folders.push(`${folder}${entry.name}/`);
     }
   }
-  return found;
 }

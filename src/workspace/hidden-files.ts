@@ -43,7 +43,7 @@ export function watchHidden() {
  * What the index does not have: since it was made what the files are, that is what git ignores, in one list with the folders that have
  * no file. One walk for both questions.
  */
-export async function listOthers({ git, top }: OwnGit): Promise<readonly string[]> {
+export async function listOthers({ git, top }: Pick<OwnGit, 'git' | 'top'>): Promise<readonly string[]> {
   return (await git.at(top).list(['ls-files', '-z', '-o', '--directory'])).records;
 }
 

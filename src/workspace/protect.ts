@@ -10,11 +10,13 @@ import { existsSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import type { Violation } from '../domain/run/evidence.ts';
 import type { Problem } from '../domain/text/problem.ts';
+import { tryTo } from '../platform/files.ts';
 import { type Difference, type FileKeeper, type KeptFile, markOf } from './keep-files.ts';
 import { openOwnGit } from './own-git.ts';
-import { filesAtStart, isThere, newFiles, type WorkTree } from './protected-files.ts';
+import { filesAtStart, isThere, newFiles, newUnlisted, type WorkTree } from './protected-files.ts';
 import { type Place, shownPath } from './repository.ts';
 import { blockedAt, clearPath, moveAside } from './set-aside.ts';
+import type { Unlisted } from './unlisted.ts';
 
 export interface ProtectionOptions extends Place {
   /** From `cwd`; `*` stops at a slash, `**` does not, the name of a folder stands for all that is in it. */
@@ -55,7 +57,11 @@ export async function createProtection(options: ProtectionOptions) {
   let start = first;
   const now = (): Kept => ({ repository, ...start });
   const kept = () => keptOffences(now());
-  const newOnes = async () => newOffences(repository, await newFiles(repository, options, start));
+  const unlisted = () => newUnlisted(repository, options, start);
+  const newOnes = async ({ odd }: Unlisted) => {
+    const files = await newFiles(repository, options, start);
+    return newOffences(repository, 'what' in files ? files : [...files, ...odd]);
+  };
   return {
     /** How many files are protected. */
     files: first.kept.size,
@@ -64,7 +70,7 @@ export async function createProtection(options: ProtectionOptions) {
     /** What was kept, by name. */
     name: () => start.name,
     /** What differs from the start. Changes nothing. */
-    inspect: async () => toViolations([...kept(), ...(await newOnes())], undefined),
+    inspect: async () => toViolations([...kept(), ...(await newOnes(await unlisted()))], undefined),
     /** Puts everything back, and says what it was. `restored` is false where that was not possible. */
     async restore(iteration = 0, { found, pending } = QUIETLY): Promise<readonly Violation[]> {
       const aside = join(options.aside, String(iteration));
@@ -75,7 +81,11 @@ export async function createProtection(options: ProtectionOptions) {
       };
       const undo = pending.length === 0 ? undone(kept()) : finished(pending, toViolations(kept(), aside));
       // Only now: what a link led to is no longer there.
-      const more = undone(await newOnes()).filter(({ what }) => !pending.includes(what));
+      const first = await unlisted();
+      const more = undone(await newOnes(first)).filter(({ what }) => !pending.includes(what));
+      // An empty folder goes without a word: it is nobody's work, and a tool may take it for the file of that name.
+      const { empty } = more.length > 0 ? await unlisted() : first;
+      for (const path of empty) tryTo(() => moveAside(top, path, aside));
       return [...undo, ...more].sort(byWhat);
     },
     /** The same files in a copy of the work tree; `aside` takes what is in their way there. */
@@ -182,13 +192,16 @@ function newOffences(repository: WorkTree, paths: readonly string[] | Problem): 
   if ('what' in paths) return [{ what: `new files cannot be looked for: ${paths.what}`, undo: impossible }];
   const { top, prefix } = repository;
   return paths
-    .filter(path => isThere(repository, path))
+    .filter(path => isNameless(path) || isThere(repository, path))
     .map(path => path.replace(/\/$/, ''))
     .map(path => ({
       what: `${shownPath(relative(prefix, path))} is new`,
-      undo: aside => moveAside(top, path, aside),
+      undo: aside => (isThere(repository, path) ? moveAside(top, path, aside) : impossible()),
     }));
 }
+
+/** It is not UTF-8: what has that name is there and cannot be reached by it. */
+const isNameless = (path: string) => path.includes('\ufffd');
 
 function impossible(): never {
   throw new Error('there is nothing to restore');

@@ -1,6 +1,7 @@
 /** Which files are protected, as they are at the start of a run: looked up and kept, or taken from what was kept then. */
 import { lstatSync, mkdirSync, readlinkSync, rmSync } from 'node:fs';
 import { dirname, isAbsolute, join, relative } from 'node:path';
+import { pathPattern } from '../domain/text/glob.ts';
 import type { Problem } from '../domain/text/problem.ts';
 import { errorWords } from '../platform/error-words.ts';
 import { tryTo } from '../platform/files.ts';
@@ -18,6 +19,7 @@ import type { OwnGit } from './own-git.ts';
 import type { ProtectionOptions } from './protect.ts';
 import { isRalphs, shownPath } from './repository.ts';
 import { blockedAt } from './set-aside.ts';
+import { findUnlisted, type Unlisted } from './unlisted.ts';
 
 /** Looked at through Ralph's own git directory: what the agent says to git hides nothing. Globs count from `prefix`. */
 export interface WorkTree extends Pick<OwnGit, 'top' | 'prefix' | 'git' | 'objects'> {
@@ -44,6 +46,8 @@ interface Watched {
   readonly before: readonly string[];
   /** The files that said what git ignores. */
   readonly rules: readonly (readonly [string, KeptFile])[];
+  /** What git does not list, whatever it fitted. */
+  readonly unlisted: Unlisted;
 }
 
 export async function filesAtStart(
@@ -81,6 +85,7 @@ async function watchNew(
   return {
     before: [...there, ...('what' in ignored ? [] : ignored)],
     rules: [...keepAll(repository, keeper, records).kept],
+    unlisted: await findUnlisted(repository),
   };
 }
 
@@ -315,6 +320,36 @@ export async function newFiles(
   const ignored = fresh.length === 0 ? [] : await ignoredBy(repository.objects, writeRules, fresh);
   const isIgnored = new Set(ignored);
   return [...visible.filter(isNew), ...fresh.filter(path => !isIgnored.has(path))];
+}
+
+/** What fits the globs, was not there at the start, and is listed by git neither now nor ever. */
+export async function newUnlisted(
+  repository: WorkTree,
+  { globs, except }: Pick<ProtectionOptions, 'globs' | 'except'>,
+  { watched }: FilesAtStart,
+): Promise<Unlisted> {
+  if (!watched) return { empty: [], odd: [] };
+  const now = await findUnlisted(repository);
+  const { allow } = repository;
+  const [all, may] = [patternsOf(repository, globs), patternsOf(repository, allow)];
+  const isProtected = (path: string) =>
+    (allow.length > 0 && globs.includes(EVERYTHING)) || all.some(glob => glob.test(path));
+  const leadsTo = (path: string) => allow.some(glob => `${repository.prefix}${glob}`.startsWith(`${path}/`));
+  const fresh = (paths: readonly string[], before: readonly string[]) =>
+    paths.filter(
+      path =>
+        !before.includes(path) &&
+        !isExcepted(path, except) &&
+        isProtected(path) &&
+        !may.some(glob => glob.test(path)),
+    );
+  const { empty, odd } = watched.unlisted;
+  return { empty: fresh(now.empty, empty).filter(path => !leadsTo(path)), odd: fresh(now.odd, odd) };
+}
+
+function patternsOf({ prefix, ignoresCase }: WorkTree, globs: readonly string[]): readonly RegExp[] {
+  const patterns = globs.map(glob => pathPattern(`${prefix}${glob.replace(/\/+$/, '')}`, { orBelow: true }));
+  return ignoresCase ? patterns.map(({ source }) => new RegExp(source, 'i')) : patterns;
 }
 
 export function isThere({ top }: WorkTree, path: string): boolean {

@@ -377,6 +377,104 @@ attacks('Checks: what they rest on', [
   },
 ]);
 
+/** A tool of the user's that obeys this file; not every machine has it. */
+const obeys = (
+  tool: string,
+  file: string,
+  script: string,
+  files: Readonly<Record<string, string>> = {},
+): Attack => ({
+  name: `With --strict: \`${tool}\` and its ${file}`,
+  held: EVERYWHERE,
+  async attempt(arena) {
+    const bin = join(arena.outside, 'bin');
+    mkdirSync(bin);
+    const [name = ''] = tool.split(' ');
+    writeFileSync(join(bin, name), `#!/bin/sh\ngrep -q evil '${file}'\n`, { mode: 0o755 });
+    const work = arena.project({ 'a.txt': 'x\n', ...files });
+    const options = { checks: [tool], flags: [...STRICT, '--proof', 'clean'], path: [bin] };
+    return !(await cheat(arena, work, `echo x > new.txt; ${script}`, options)).isDone;
+  },
+});
+const writes = (tool: string, file: string, files?: Readonly<Record<string, string>>) =>
+  obeys(tool, file, `mkdir -p "$(dirname '${file}')"; echo evil > '${file}'`, files);
+
+/** With the proof that the documents recommend: what the agent hands over holds the cheat itself. */
+const STRICT_CLEAN = [...STRICT, '--proof', 'clean'];
+
+attacks('Checks: what they rest on, by kind', [
+  writes('pytest tests', 'tests/pytest.ini', { 'tests/test_a.py': '' }),
+  writes('rubocop', '.rubocop.yml'),
+  writes('golangci-lint run', '.golangci.toml'),
+  writes('phpstan analyse', 'phpstan.neon'),
+  writes('eslint src', 'src/.eslintrc.json', { 'src/a.js': '' }),
+  writes('dotnet test', 'Directory.Build.props'),
+  writes('dune test', 'lib/dune', { 'lib/dune': 'x\n' }),
+  writes('tsc -p .', 'shared.json', {
+    'tsconfig.json': '{ "extends": "./shared.json" }',
+    'shared.json': '{}',
+  }),
+  writes('jest', 'setup.js', {
+    'jest.config.js': "module.exports = { setupFiles: ['./setup.js'] }",
+    'setup.js': '',
+  }),
+  writes('yarn test', '.yarn/releases/y.cjs', {
+    'package.json': '{ "scripts": { "test": "false" } }',
+    '.yarnrc.yml': 'yarnPath: .yarn/releases/y.cjs\n',
+    '.yarn/releases/y.cjs': '',
+  }),
+  refused(
+    'With --strict: a file has the name of a make target',
+    { Makefile: 'check:\n\t@false\n' },
+    'touch check',
+    { checks: ['make check'], flags: STRICT_CLEAN },
+  ),
+  refused(
+    'With --strict: a folder has the name of what a make target needs',
+    { Makefile: 'check: lint\n\t@true\nlint:\n\t@false\n' },
+    'mkdir lint; echo x > lint/a',
+    { checks: ['make check'], flags: STRICT_CLEAN },
+  ),
+  refused(
+    'With --strict: a Makefile that a Makefile calls is edited',
+    { Makefile: 'check:\n\t@$(MAKE) -s -C sub check\n', 'sub/Makefile': 'check:\n\t@false\n' },
+    "printf 'check:\\n\\t@true\\n' > sub/Makefile",
+    { checks: ['make check'], flags: STRICT_CLEAN },
+  ),
+  refused(
+    'With --strict: a module beside the tests has the name of one of Python',
+    { 'test_a.py': 'import unittest\nclass A(unittest.TestCase):\n  def test(self): self.fail()\n' },
+    'echo "import sys; sys.exit(0)" > unittest.py',
+    { checks: ['python3 -m unittest'], flags: STRICT_CLEAN },
+  ),
+  refused(
+    'With --strict: the settings of git in the repository',
+    { 'a.txt': 'x\n' },
+    'echo y > a.txt; git config diff.external true',
+    { checks: ['git diff | grep -q . && exit 1 || exit 0'], flags: STRICT },
+  ),
+]);
+
+const PIPES = ['.gitignore', '.gitattributes', 'new/.gitignore'];
+
+attacks('Checks: a look that fails', [
+  ...PIPES.map(
+    (path): Attack => ({
+      name: `\`${path}\` is a named pipe, for which git waits`,
+      held: EVERYWHERE,
+      async attempt(arena) {
+        const work = arena.project({ 'a.txt': 'x\n' });
+        const script = `mkdir new; echo right > new/a; mkfifo '${path}'`;
+        const { isDone, stderr } = await cheat(arena, work, script, { checks: ['grep -q right new/a'] });
+        return !isDone && stderr.replace(/\s+/g, ' ').includes('is a named pipe');
+      },
+    }),
+  ),
+  refused('The agent moves the repository away', { 'a.txt': 'x\n' }, 'echo y > a.txt; mv .git .was-git', {
+    checks: ['grep -q y a.txt'],
+  }),
+]);
+
 const CLEAN = ['--proof', 'clean'];
 const IGNORES = { '.gitignore': 'node_modules/\n*.local\n' };
 
@@ -521,6 +619,9 @@ const UNKEPT: readonly (readonly [what: string, script: string, check: string])[
     'grep -q right d/a.txt',
   ],
   ['a file that is too large', 'truncate -s 101M large', 'test -f large'],
+  ['a named pipe', 'mkfifo pipe; echo x > b', 'test -p pipe'],
+  ['a named pipe in a folder', 'mkdir d; echo x > d/a; mkfifo d/pipe', 'test -p d/pipe'],
+  ['a folder with nothing but a named pipe', 'mkdir d; mkfifo d/pipe; echo x > b', 'test -d d'],
   ['an empty folder', 'mkdir -p build/out; echo x > b', 'test -d build/out'],
   ['an empty folder in one that is not', 'mkdir -p new/empty; echo x > new/a', 'test -d new/empty'],
   [

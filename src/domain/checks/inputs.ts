@@ -14,10 +14,22 @@ import {
   scriptsOf,
   tomlFingerprint,
 } from './package-scripts.ts';
-import { configsOf, INTERPRETERS, LOOKERS, MANAGERS, RECIPES, toolName } from './tools.ts';
+import {
+  configsOf,
+  INTERPRETERS,
+  isNamedAfter,
+  LOOKERS,
+  MANAGERS,
+  RECIPES,
+  SHADOWS,
+  toolName,
+} from './tools.ts';
 
 export interface CheckInputs {
-  /** From where the checks run, `~` is the home folder; `**` before a name: in every folder below, too. Some are not there: to create one is a change. */
+  /**
+   * From where the checks run, `~` is the home folder; `**` before a name: in every folder below, too; `*` behind it: files that are named
+   * after that tool. Some are not there: to create one is a change.
+   */
   readonly paths: readonly string[];
   /** Programs that are looked up on the PATH. */
   readonly programs: readonly string[];
@@ -90,7 +102,8 @@ function searchCommand(search: Search, program: string, args: Words, at: At): vo
   addProgram(search, program, at);
   const dir = below(at.dir, flagValue(args, FOLDER_FLAGS[tool] ?? []) ?? '') ?? at.dir;
   const here = { ...at, dir, depth: at.depth + 1 };
-  for (const path of configsOf(tool)) add(search, dir, path);
+  for (const path of configsOf(tool)) addConfig(search, dir, path);
+  if (isNamedAfter(tool)) search.paths.add(`${dir}**/${tool}*`);
   if (!LOOKERS.has(tool)) for (const path of namedFiles(args)) add(search, dir, path);
   if (Object.hasOwn(MANAGERS, tool)) searchManager(search, tool, args, here);
   if (Object.hasOwn(RECIPES, tool)) searchRecipes(search, tool, args, here);
@@ -102,6 +115,20 @@ function searchCommand(search: Search, program: string, args: Words, at: At): vo
     if (inner !== undefined) searchCommand(search, inner, rest, here);
   }
 }
+
+/** A configuration, and those that it names in turn: what it extends, what it has run first. */
+function addConfig(search: Search, dir: string, path: string): void {
+  add(search, dir, path);
+  const text = path.startsWith('**/') || path.startsWith('~') ? undefined : search.read(`${dir}${path}`);
+  for (const [, values = ''] of text?.matchAll(NAMES_MORE) ?? [])
+    for (const [, named = ''] of values.matchAll(
+      /(?:["'\s]|^)(?:<rootDir>\/)?(\.{0,2}[\w@./-]+)(?:["'\s]|$)/g,
+    ))
+      if (search.read(`${dir}${below('', named)?.replace(/\/$/, '')}`) !== undefined) add(search, dir, named);
+}
+
+const NAMES_MORE =
+  /\b(?:extends|preset|setupFiles\w*|global(?:Setup|Teardown)|require|import|loader|resolver|transform|(?:test)?[rR]unner|testEnvironment|reporters?|plugins|from|yarnPath)\b["']?\s*[:=(]?\s*(\[[^\]]*\]|[^\n;,]*)/g;
 
 /** The folder in which a tool works, where a flag says so. */
 const FOLDER_FLAGS: Readonly<Record<string, readonly string[]>> = {
@@ -144,8 +171,10 @@ const WORKSPACES = /^(-w|-ws|-r|--workspaces?|--recursive|--filter|-F|workspaces
 
 function searchManager(search: Search, tool: string, args: Words, at: At): void {
   const dirs = [...new Set([at.dir, nearest(search, at.dir)])];
-  for (const path of ['package.json', ...(MANAGERS[tool] ?? [])])
-    for (const dir of dirs) add(search, dir, path);
+  for (const dir of dirs) {
+    add(search, dir, 'package.json');
+    for (const path of MANAGERS[tool] ?? []) addConfig(search, dir, path);
+  }
   addBin(search, at.dir, 'sh');
   if (args.some(arg => WORKSPACES.test(arg))) add(search, at.dir, '**/package.json');
   const words = args.filter((arg, index) => !arg.startsWith('-') && !TAKES_VALUE.has(args[index - 1] ?? ''));
@@ -202,10 +231,34 @@ function searchRecipes(search: Search, tool: string, args: Words, at: At): void 
       for (const path of included === undefined ? [] : included.split(/\s+/))
         add(search, at.dir, unquoted(path));
       const command = recipes.line.exec(line)?.[1];
-      if (command !== undefined) searchLine(search, command, { ...at, viaNpm: false });
+      if (command !== undefined)
+        searchLine(search, command.replace(/\$[({]MAKE[)}]/g, 'make'), { ...at, viaNpm: false });
     }
+    if (tool.endsWith('make')) addGoals(search, args, at.dir, search.read(`${at.dir}${file}`) ?? '');
   }
 }
+
+/** A file with the name of a target that makes none has make do nothing at all. */
+function addGoals(search: Search, args: Words, dir: string, text: string): void {
+  const rules = new Map<string, { readonly needs: Words; readonly recipe: string }>();
+  for (const [, names = '', needs = '', recipe = ''] of text.matchAll(RULE))
+    for (const name of names.trim().split(/\s+/))
+      rules.set(name, { needs: needs.trim().split(/\s+/), recipe });
+  const [first = ''] = [...rules.keys()].filter(name => !name.startsWith('.'));
+  const named = args.filter(arg => rules.has(arg));
+  const left = named.length > 0 ? [...named] : [first];
+  const seen = new Set<string>(rules.get('.PHONY')?.needs);
+  for (let goal = left.pop(); goal !== undefined; goal = left.pop()) {
+    const rule = rules.get(goal);
+    if (!rule || seen.has(goal)) continue;
+    seen.add(goal);
+    left.push(...rule.needs);
+    const makesIt = rule.recipe.includes('$@') || rule.recipe.split(/[^\w.-]+/).includes(goal);
+    if (!makesIt && /^[\w-]+$/.test(goal)) add(search, dir, goal);
+  }
+}
+
+const RULE = /^([^\s:=#][^:=\n]*):(?![=:])([^\n=]*)((?:\n\t[^\n]*)*)/gm;
 
 const unquoted = (path: string) => path.replace(/^['"]|['"]$/g, '');
 
@@ -218,6 +271,8 @@ function searchInterpreter(search: Search, tool: string, args: Words, at: At): v
   }
   if (tool === 'python' && args.includes('-m')) {
     const [module, ...rest] = args.slice(args.indexOf('-m') + 1);
+    for (const name of ['.py', '/__init__.py', '/__main__.py']) add(search, at.dir, `${module}${name}`);
+    for (const path of SHADOWS) add(search, at.dir, path);
     if (module !== undefined) searchCommand(search, module, rest, at);
     return;
   }
@@ -226,7 +281,10 @@ function searchInterpreter(search: Search, tool: string, args: Words, at: At): v
   const script = skipped.find(
     (arg, index) => !arg.startsWith('-') && !FILE_FLAGS.includes(skipped[index - 1] ?? ''),
   );
-  if (script !== undefined && !/^(-e|--eval)$/.test(skipped[0] ?? '')) add(search, at.dir, script);
+  if (script === undefined || /^(-e|--eval)$/.test(skipped[0] ?? '')) return;
+  add(search, at.dir, script);
+  const beside = script.replace(/[^/]*$/, '');
+  if (tool === 'python') for (const path of SHADOWS) add(search, at.dir, `${beside}${path}`);
 }
 
 const SHELLS: ReadonlySet<string> = new Set(['sh', 'bash', 'dash', 'zsh', 'ksh', 'fish']);

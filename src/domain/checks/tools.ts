@@ -19,9 +19,18 @@ const JEST = [
 const VITE = [...config('vitest.config'), ...config('vite.config'), ...config('vitest.workspace', ['json'])];
 const TSC = ['tsconfig.json', 'tsconfig.base.json'];
 const PYTHON = ['pyproject.toml', 'setup.cfg', 'tox.ini'];
-/** `python -m pytest` finds these before the real one. */
-const SHADOWS = ['pytest.py', 'pytest/__init__.py', 'sitecustomize.py', 'usercustomize.py'];
-const PYTEST = ['pytest.ini', '.pytest.ini', 'pytest.toml', ...PYTHON, ...SHADOWS, '**/conftest.py'];
+/** Python finds these beside a script before its own. */
+export const SHADOWS: readonly string[] = [
+  ...['pytest.py', 'pytest/__init__.py', 'sitecustomize.py', 'usercustomize.py'],
+  ...(
+    'unittest json re argparse subprocess pathlib collections typing random logging tempfile shutil glob csv datetime ' +
+    'string enum dataclasses functools contextlib inspect traceback types warnings asyncio threading socket http urllib ' +
+    'hashlib copy operator textwrap pprint difflib decimal fractions math statistics heapq bisect itertools io ast doctest'
+  )
+    .split(' ')
+    .map(name => `${name}.py`),
+];
+const PYTEST = ['.pytest.ini', ...PYTHON.map(name => `**/${name}`), ...SHADOWS, '**/conftest.py'];
 const MAVEN = [
   '~/.m2/settings.xml',
   '~/.mavenrc',
@@ -107,6 +116,13 @@ const TOOLS: Readonly<Record<string, readonly string[]>> = {
   swift: ['Package.swift'],
   ctest: ['**/CMakeLists.txt', 'CTestTestfile.cmake'],
   cmake: ['**/CMakeLists.txt'],
+  git: ['.git/config', '.git/info/attributes', '.gitattributes', '~/.gitconfig'],
+  docker: ['.env', 'compose.yml', 'compose.yaml'],
+  dotnet: ['**/Directory.Build.props', '**/Directory.Build.targets', 'global.json', 'nuget.config'],
+  sbt: ['build.sbt', 'project/build.properties', 'project/plugins.sbt', '.jvmopts'],
+  lein: ['project.clj', 'profiles.clj'],
+  clj: ['deps.edn'],
+  clojure: ['deps.edn'],
   bazel: ['.bazelrc', 'MODULE.bazel', 'WORKSPACE', '**/BUILD', '**/BUILD.bazel'],
 };
 
@@ -197,4 +213,21 @@ export function toolName(program: string): string {
 
 export function configsOf(tool: string): readonly string[] {
   return Object.hasOwn(TOOLS, tool) ? (TOOLS[tool] ?? []) : [];
+}
+
+/** Whether a file that is named after it may steer it: `.rubocop.yml`, `phpstan.neon`, `dune-project`. Short words mean too much. */
+export function isNamedAfter(tool: string): boolean {
+  return (
+    /^[\w-]{4,}$/.test(tool) &&
+    ![LOOKERS, INTERPRETERS].some(set => set.has(tool)) &&
+    !Object.hasOwn(MANAGERS, tool)
+  );
+}
+
+/** `.toolrc`, `tool.config.js`, `tool-ci.toml`; not what it writes, and no lock file. */
+export function toolFile(tool: string): RegExp {
+  const stem = tool.replace(/-(lint|cli)$/, '').replace(/[.]/g, '\\.');
+  return new RegExp(
+    `^(?!.*(?:lock|report|junit|cache|coverage|result|\\.(?:log|xml|txt|html|md|out)$))\\.?${stem}(?:rc)?(?:[._-].*)?$`,
+  );
 }

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { findCheckInputs, inputParts } from '../../../src/domain/checks/inputs.ts';
+import { toolFile } from '../../../src/domain/checks/tools.ts';
 import { simpleCommands } from '../../../src/domain/text/shell-words.ts';
 
 function inputs(command: string, files: Readonly<Record<string, string>> = {}): readonly string[] {
@@ -38,9 +39,9 @@ describe('what a check rests on', () => {
     ],
     ['make -C sub -f My.mk', {}, ['sub/My.mk']],
     ['just test', { justfile: 'test:\n    ./run-tests\n' }, ['justfile', 'run-tests']],
-    ['pytest -q', {}, ['pytest.ini', 'pyproject.toml', 'setup.cfg', 'tox.ini', '**/conftest.py']],
+    ['pytest -q', {}, ['**/pytest*', '**/pyproject.toml', '**/setup.cfg', '**/tox.ini', '**/conftest.py']],
     ['python3.12 -m pytest', {}, ['**/conftest.py', 'pytest.py']],
-    ['cd api && PYTHONPATH=. pytest', {}, ['api/pytest.ini', 'api/**/conftest.py']],
+    ['cd api && PYTHONPATH=. pytest', {}, ['api/**/pytest*', 'api/**/conftest.py']],
     ['uv run pytest', {}, ['**/conftest.py']],
     ['tox -e py', { 'tox.ini': '[testenv]\ncommands = python run.py\n' }, ['tox.ini', 'run.py']],
     ['cargo test', {}, ['**/Cargo.toml', '**/build.rs', '.cargo/config.toml']],
@@ -59,8 +60,49 @@ describe('what a check rests on', () => {
     ],
     ['/repo/scripts/t.sh', {}, ['/repo/scripts/t.sh']],
     ['deno test', {}, ['deno.json']],
+    ['rubocop --parallel', {}, ['**/rubocop*']],
+    ['python3 -m unittest', {}, ['unittest.py', 'unittest/__init__.py', 'json.py', 'sitecustomize.py']],
+    ['python3 tools/run.py', {}, ['tools/run.py', 'tools/json.py']],
+    ['make', { Makefile: 'check: lint\n\t@true\nlint:\n\t@false\n' }, ['check', 'lint']],
+    [
+      'make check',
+      { Makefile: 'check:\n\t@$(MAKE) -s -C sub all\n', 'sub/Makefile': 'all:\n\tsh t.sh\n' },
+      ['check', 'sub/Makefile', 'sub/all', 'sub/t.sh'],
+    ],
+    [
+      'tsc -p .',
+      { 'tsconfig.json': '{ "extends": "./base.json" }', 'base.json': '{}' },
+      ['tsconfig.json', 'base.json'],
+    ],
+    [
+      'jest',
+      { 'jest.config.js': "module.exports = { setupFiles: ['<rootDir>/a/setup.js'] }", 'a/setup.js': '' },
+      ['a/setup.js'],
+    ],
+    ['yarn test', { '.yarnrc.yml': 'yarnPath: .yarn/y.cjs\n', '.yarn/y.cjs': '' }, ['.yarn/y.cjs']],
+    ['git diff --exit-code', {}, ['.git/config']],
   ])('%s', (command, files, expected) => {
     expect(inputs(command, files)).toEqual(expect.arrayContaining([...expected]));
+  });
+
+  test('what a make rule makes, and what is phony, is not taken for a name that switches it off', () => {
+    const text = '.PHONY: test\ntest: out stamp\n\t@true\nout:\n\tcc -o $@ a.c\nstamp:\n\ttouch stamp\n';
+    const found = inputs('make test', { Makefile: text });
+    for (const name of ['test', 'out', 'stamp']) expect(found).not.toContain(name);
+  });
+
+  test.each([
+    ['rubocop', ['.rubocop.yml', 'rubocop.yml', '.rubocop'], ['rubocop-report.json', 'my-rubocop.yml']],
+    ['golangci-lint', ['.golangci.yml', '.golangci.toml'], ['golang.md']],
+    [
+      'jest',
+      ['.jestrc', 'jest.config.ts', 'jest-setup.js'],
+      ['jest-junit.xml', 'jest.test-result', 'jestful.ts'],
+    ],
+    ['stack', ['stack.yaml'], ['stack.yaml.lock', 'stack.log']],
+  ])('files that are named after %s', (tool, yes, no) => {
+    for (const name of yes) expect(name).toMatch(toolFile(tool));
+    for (const name of no) expect(name).not.toMatch(toolFile(tool));
   });
 
   test.each([

@@ -1,0 +1,74 @@
+/** What is in a work tree and git never lists: folders without a file in them, and what is neither a file nor a link. */
+import { type Dirent, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { tryTo } from '../platform/files.ts';
+import { listOthers } from './hidden-files.ts';
+import type { OwnGit } from './own-git.ts';
+import { isRalphs } from './repository.ts';
+
+export interface Unlisted {
+  /** From the top; of folders in each other the outer one. */
+  readonly empty: readonly string[];
+  /** Named pipes, sockets and devices. */
+  readonly odd: readonly string[];
+}
+
+/** Without what is ignored. `others`: what `listOthers` gave, where somebody has asked. */
+export async function findUnlisted(
+  tree: Pick<OwnGit, 'git' | 'top'>,
+  others?: readonly string[],
+): Promise<Unlisted> {
+  const folders = (others ?? (await listOthers(tree))).filter(path => path.endsWith('/'));
+  const found = { empty: [] as string[], odd: [] as string[] };
+  look({ top: tree.top, passedBy: await ignoredIn(tree, folders), ...found }, '');
+  const ignored = await ignoredIn(tree, [...found.empty.map(path => `${path}/`), ...found.odd]);
+  return {
+    empty: found.empty.filter(path => !ignored.has(`${path}/`)),
+    odd: found.odd.filter(path => !ignored.has(path)),
+  };
+}
+
+async function ignoredIn(
+  { git, top }: Pick<OwnGit, 'git' | 'top'>,
+  paths: readonly string[],
+): Promise<ReadonlySet<string>> {
+  if (paths.length === 0) return new Set();
+  const flags = ['check-ignore', '--no-index', '-z', '--stdin'];
+  // No name is taken for one of git's patterns.
+  const { records } = await git.at(top).list(
+    flags,
+    paths.map(path => `./${path}`),
+  );
+  return new Set(records.map(path => path.slice(2)));
+}
+
+interface Look extends Unlisted {
+  readonly top: string;
+  readonly passedBy: ReadonlySet<string>;
+  readonly empty: string[];
+  readonly odd: string[];
+}
+
+/** Returns whether there is something below it that git lists or ignores. `folder`: '', or ends with a slash. */
+function look(into: Look, folder: string): boolean {
+  const entries = tryTo(() => readdirSync(join(into.top, folder), { withFileTypes: true }));
+  if (!entries) return true;
+  const empty: string[] = [];
+  let isFull = false;
+  for (const entry of entries) {
+    const path = `${folder}${entry.name}`;
+    // These names stand for nothing: git passes over them whether there is a repository or not.
+    if (entry.name === '.git' || isRalphs(path)) continue;
+    if (!entry.isDirectory()) {
+      if (isOdd(entry)) into.odd.push(path);
+      else isFull = true;
+    } else if (into.passedBy.has(`${path}/`) || look(into, `${path}/`)) isFull = true;
+    else empty.push(path);
+  }
+  if (isFull || folder === '') into.empty.push(...empty);
+  return isFull;
+}
+
+function isOdd(entry: Dirent): boolean {
+  return !entry.isFile() && !entry.isSymbolicLink();
+}
