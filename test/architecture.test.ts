@@ -188,6 +188,7 @@ const MAY_NAME_AGENTS: Record<string, string> = {
   'domain/text/feedback.ts': "seed 002's advice to the agent, in its own words",
   'domain/turn/trouble.ts': 'the words of a reference page',
   'platform/package.ts': "the folders of Ralph's own package",
+  'sandbox/srt.ts': 'folders that the runtime leaves open are named so',
   'store/session-file.ts': "seed 000's place for the state of a loop",
   'guard/place.ts': 'the same place, which the guard protects',
 };
