@@ -1,6 +1,6 @@
 /** What Ralph knows of installing its plugin in one host, and what several hosts have in common there. */
 import { join } from 'node:path';
-import { objectAt, parseObject, wordAt } from '../domain/text/json.ts';
+import { type Json, objectAt, parseObject, wordAt } from '../domain/text/json.ts';
 
 /** One thing that changes, as it is shown to the user before it is done. */
 export type Step =
@@ -37,6 +37,8 @@ export interface HostPlugin {
   /** The version that is installed and switched on, if any. */
   installed(place: Place): string | undefined;
   install(place: Place): readonly Step[];
+  /** Whether anything of it is there, switched off or half of it included; else it is what is `installed`. */
+  isThere?(place: Place): boolean;
   remove(place: Place): readonly Step[];
   /** What may still keep the loop from running, a sentence each; `stops` says that it surely does. */
   cautions(place: Place): readonly { readonly text: string; readonly stops?: boolean }[];
@@ -44,6 +46,9 @@ export interface HostPlugin {
 
 /** The plugin in Claude Code's format, by the name that marketplaces have for it, and its folder. */
 export const PLUGIN_ID = 'ralph@ralph';
+export const MARKETPLACE = 'ralph';
+/** Where such a host says whether it is on. */
+export const SWITCHES = 'enabledPlugins';
 export const SHARED_FOLDER = 'claude';
 
 /** The hook program and its gate are the same for every host. */
@@ -59,26 +64,71 @@ export function runStep(...argv: readonly [string, ...string[]]): Step {
   return { kind: 'run', argv };
 }
 
-/** For hosts that have marketplaces; `add` and `remove` are their words for a plugin. */
-export function marketplaceSteps(
-  host: string,
-  { add, remove }: { readonly add: string; readonly remove: string },
-): Pick<HostPlugin, 'install' | 'remove'> {
+interface Marketplaces {
+  readonly host: string;
+  /** The host's words for it. */
+  readonly add: string;
+  readonly remove: string;
+  /** What it knows of ours: the plugin, whether it is switched on or not, and where it comes from. */
+  knows(place: Place): { readonly plugin: boolean; readonly marketplace: boolean };
+  /** What the host's own commands leave behind. */
+  leavings(place: Place): readonly Step[];
+}
+
+/** For hosts that have marketplaces. */
+export function marketplaceSteps({
+  host,
+  add,
+  remove,
+  knows,
+  leavings,
+}: Marketplaces): Pick<HostPlugin, 'install' | 'isThere' | 'remove'> {
   return {
     install: ({ root }) => [
       runStep(host, 'plugin', 'marketplace', 'add', root),
       runStep(host, 'plugin', add, PLUGIN_ID),
     ],
-    remove: () => [
-      runStep(host, 'plugin', remove, PLUGIN_ID),
-      runStep(host, 'plugin', 'marketplace', 'remove', 'ralph'),
-    ],
+    isThere(place) {
+      const { plugin, marketplace } = knows(place);
+      return plugin || marketplace || leavings(place).some(({ kind }) => kind === 'edit');
+    },
+    remove(place) {
+      const { plugin, marketplace } = knows(place);
+      return [
+        ...(plugin ? [runStep(host, 'plugin', remove, PLUGIN_ID)] : []),
+        ...(marketplace ? [runStep(host, 'plugin', 'marketplace', 'remove', MARKETPLACE)] : []),
+        ...leavings(place),
+      ];
+    },
   };
+}
+
+export function hasKey(value: Json | undefined, key: string): boolean {
+  return value !== undefined && Object.hasOwn(value, key);
+}
+
+/** A host that has taken the plugin out may still say whether it is on: by its name, in a field of one of its files or in the file itself. */
+export function switchSteps(place: Place, path: string, name: string, field?: string): readonly Step[] {
+  if (!hasKey(switchesIn(place.read(path) ?? '', field), name)) return [];
+  const edit = (content: string) => withoutSwitch(content, name, field);
+  return [{ kind: 'edit', path, what: 'that ralph is on or off is taken out', edit }];
+}
+
+function switchesIn(content: string, field: string | undefined): Json | undefined {
+  const file = parseObject(content);
+  return field === undefined ? file : objectAt(file, field);
+}
+
+function withoutSwitch(content: string, name: string, field: string | undefined): string {
+  const { [name]: is, ...others } = switchesIn(content, field) ?? {};
+  if (is === undefined) return content;
+  const now = field === undefined ? others : { ...parseObject(content), [field]: others };
+  return `${JSON.stringify(now, null, 2)}\n`;
 }
 
 /** Whether a settings file in Claude Code's format has the plugin switched on. */
 export function isSwitchedOn(place: Place, settings: string): boolean {
-  return objectAt(parseObject(place.read(settings) ?? ''), 'enabledPlugins')?.[PLUGIN_ID] === true;
+  return objectAt(parseObject(place.read(settings) ?? ''), SWITCHES)?.[PLUGIN_ID] === true;
 }
 
 /** The version in a manifest, if there is one. */

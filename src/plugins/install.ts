@@ -1,5 +1,5 @@
 /** `ralph plugin`: what has to change, and changing it. */
-import { readdirSync, rmSync } from 'node:fs';
+import { readdirSync, realpathSync, rmSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { type HostPlugin, ownVersion, type Place, type Step } from '../agents/plugin.ts';
 import { capture } from '../platform/capture.ts';
@@ -26,7 +26,7 @@ function filesIn(folder: string): readonly string[] {
 /** Empty when there is nothing to do. Another version is removed first. */
 export function stepsTo(action: 'install' | 'remove', host: HostPlugin, place: Place): readonly Step[] {
   const there = host.installed(place);
-  if (action === 'remove') return there === undefined ? [] : host.remove(place);
+  if (action === 'remove') return (host.isThere?.(place) ?? there !== undefined) ? host.remove(place) : [];
   if (there === undefined) return host.install(place);
   if (there === ownVersion(place)) return host.install(place).filter(step => step.kind === 'write');
   return [...host.remove(place), ...host.install(place)];
@@ -59,7 +59,9 @@ export async function performStep(step: Step, { home, env }: Place): Promise<str
     if (step.kind === 'remove') rmSync(step.path, { recursive: true, force: true });
     else if (step.kind === 'edit') {
       const content = readIfThere(step.path);
-      if (content !== undefined) writeAtomic(step.path, step.edit(content));
+      if (content === undefined) return undefined;
+      const path = realpathSync(step.path); // a user may keep the settings of a host elsewhere, and link to them
+      writeAtomic(path, step.edit(content), statSync(path).mode & 0o777);
     } else {
       ensureFolder(dirname(step.path));
       writeAtomic(step.path, step.content, 0o644);

@@ -1,7 +1,9 @@
 /** `ralph plugin` without a host: what it would do, and what it does when the host is not there. */
-import { chmodSync, existsSync } from 'node:fs';
+import { chmodSync, existsSync, lstatSync, readdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { PLUGINS } from '../../src/agents/registry.ts';
+import { placeOf, stepsTo } from '../../src/plugins/install.ts';
 import { ralph } from '../rig/ralph.ts';
 import { folder, type Repo } from '../rig/repo.ts';
 
@@ -81,3 +83,37 @@ test("removing it from Codex takes the user's trust records of its hooks out, an
   expect([code, stdout]).toEqual([0, expect.stringContaining('edit    ')]);
   expect(home.read('.codex/config.toml')).toBe(`model = "x"\n\n${mine}`);
 });
+
+test('one that is switched off is removed with all that the host leaves, and a linked settings file stays a link', async () => {
+  const home = folder();
+  const settings = { model: 'mine', enabledPlugins: { 'other@x': true, 'ralph@ralph': false } };
+  home.write('dotfiles/claude.json', JSON.stringify(settings));
+  home.write('.claude/plugins/known_marketplaces.json', '{"ralph":{},"other":{}}');
+  home.write('.claude/plugins/installed_plugins.json', '{"plugins":{"ralph@ralph":[{"version":"0.0.1"}]}}');
+  home.write('.claude/plugins/cache/ralph/ralph/0.0.1/bin/gate.sh', '');
+  home.write('.claude/plugins/cache/other/keep.txt', '');
+  symlinkSync('../dotfiles/claude.json', home.path('.claude/settings.json'));
+  home.write('bin/claude', '#!/bin/sh\necho "$*" >> "$HOME/calls"\n');
+  chmodSync(home.path('bin/claude'), 0o755);
+  const options = { cwd: home.dir, env: { HOME: home.dir }, path: [home.path('bin')] };
+  const { code, stdout } = await ralph(['uninstall', '--all'], options);
+  expect(code, stdout).toBe(0);
+  expect(home.read('calls')).toBe('plugin uninstall ralph@ralph\nplugin marketplace remove ralph\n');
+  expect(readdirSync(home.path('.claude/plugins/cache'))).toEqual(['other']);
+  expect(lstatSync(home.path('.claude/settings.json')).isSymbolicLink()).toBe(true);
+  expect(JSON.parse(home.read('dotfiles/claude.json'))).toEqual({
+    model: 'mine',
+    enabledPlugins: { 'other@x': true },
+  });
+});
+
+test.each(PLUGINS.map(host => [host.name, host] as const))(
+  'nothing is removed from %s where nothing is there',
+  (_, host) => {
+    const home = folder();
+    home.write('.claude/settings.json', '{"enabledPlugins":{"other@x":true}}');
+    home.write('.copilot/settings.json', '{ damaged');
+    home.write('.codex/config.toml', '[plugins."other@x"]\nenabled = true\n');
+    expect(stepsTo('remove', host, placeOf(ROOT, home.dir, {}))).toEqual([]);
+  },
+);

@@ -2,6 +2,7 @@
 import { join } from 'node:path';
 import {
   type HostPlugin,
+  MARKETPLACE,
   marketplaceSteps,
   ownVersion,
   PLUGIN_ID,
@@ -9,8 +10,6 @@ import {
   SHARED_FOLDER,
   type Step,
 } from '../plugin.ts';
-
-const STEPS = marketplaceSteps('codex', { add: 'add', remove: 'remove' });
 
 export const codexPlugin: HostPlugin = {
   name: 'codex',
@@ -23,8 +22,23 @@ export const codexPlugin: HostPlugin = {
     const copy = join(codexHome(place), 'plugins/cache/ralph/ralph', version, '.claude-plugin/plugin.json');
     return place.read(copy) === undefined ? 'another version' : version;
   },
-  ...STEPS,
-  remove: place => [...STEPS.remove(place), ...trustSteps(place)],
+  ...marketplaceSteps({
+    host: 'codex',
+    add: 'add',
+    remove: 'remove',
+    knows(place) {
+      const config = place.read(join(codexHome(place), 'config.toml')) ?? '';
+      const hasTable = (name: string) => tableOf(config, name) !== undefined;
+      return {
+        plugin: hasTable(`plugins."${PLUGIN_ID}"`),
+        marketplace: hasTable(`marketplaces.${MARKETPLACE}`),
+      };
+    },
+    leavings: place => [
+      { kind: 'remove', path: join(codexHome(place), `plugins/cache/${MARKETPLACE}`) },
+      ...trustSteps(place),
+    ],
+  }),
   cautions(place) {
     const config = place.read(join(codexHome(place), 'config.toml')) ?? '';
     const isTrusted = ['user_prompt_submit', 'pre_tool_use', 'stop'].every(event =>

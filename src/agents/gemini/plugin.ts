@@ -1,6 +1,15 @@
 /** Ralph's extension in Gemini CLI: files in a folder of its own. */
 import { join } from 'node:path';
-import { copyFolder, copyProgram, GATE, type HostPlugin, type Place, PROGRAM, versionAt } from '../plugin.ts';
+import {
+  copyFolder,
+  copyProgram,
+  GATE,
+  type HostPlugin,
+  type Place,
+  PROGRAM,
+  switchSteps,
+  versionAt,
+} from '../plugin.ts';
 
 const FOLDER = 'gemini';
 
@@ -13,7 +22,14 @@ export const geminiPlugin: HostPlugin = {
     ...copyFolder(place, FOLDER, extension(place)),
     ...copyProgram(place, [...PROGRAM, GATE], join(extension(place), 'bin')),
   ],
-  remove: place => [{ kind: 'remove', path: extension(place) }],
+  isThere: place =>
+    ['gemini-extension.json', `bin/${GATE}`].some(
+      name => place.read(join(extension(place), name)) !== undefined,
+    ),
+  remove: place => [
+    { kind: 'remove', path: extension(place) },
+    ...switchSteps(place, join(extension(place), '../extension-enablement.json'), 'ralph'),
+  ],
   cautions({ env }) {
     if (env.RALPH_CLEAR_CONTEXT === '1') return [];
     const text =

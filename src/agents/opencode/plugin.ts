@@ -19,6 +19,10 @@ export const opencodePlugin: HostPlugin = {
     ...copyFolder(place, FOLDER, join(config(place), 'plugin')),
     ...copyProgram(place, PROGRAM, join(config(place), 'ralph')),
   ],
+  isThere: place =>
+    ['plugin/ralph.js', 'ralph/ralph-hook.cjs'].some(
+      name => place.read(join(config(place), name)) !== undefined,
+    ),
   remove: place => [
     { kind: 'remove', path: join(config(place), 'plugin/ralph.js') },
     { kind: 'remove', path: join(config(place), 'ralph') },
