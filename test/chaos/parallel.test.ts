@@ -1,7 +1,7 @@
 /** A parallel run that is killed and stopped again and again lands the same as one that is left alone: nothing unchecked, nothing twice, nothing lost. */
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { overviewOf } from '../../src/store/overview.ts';
+import { lookAt } from '../../src/store/overview.ts';
 import { projectPaths, runPaths } from '../../src/store/paths.ts';
 import { listRuns } from '../../src/store/run-file.ts';
 import { beginConflicts, eitherSide } from '../rig/conflicts.ts';
@@ -66,9 +66,14 @@ async function run(rig: LaneRig, stops: readonly Stop[]): Promise<CameTo> {
   let kills = 0;
   const runs = projectPaths(rig.project.dir);
   for (let part = 0; ; part++) {
+    const looks = listRuns(runs).map(id => lookAt(id, runPaths(runs, id)));
+    // It was over, and only then stopped: what it came to is on its ledger, and not on the screen.
+    const over = looks.find(({ state }) => state.result?.success)?.state.result;
+    if (over?.lanes) return { result: { ...over, lanes: over.lanes }, kills, seconds: 0 };
     // One that was killed or stopped before any agent was asked is begun anew, as a user would.
-    const canResume = listRuns(runs).some(id => overviewOf(id, runPaths(runs, id)).resumable);
-    expect(canResume || rig.turns().length === 0, 'what an agent has worked on can be resumed').toBe(true);
+    const canResume = looks.some(({ overview }) => overview.resumable);
+    const said = `what an agent has worked on can be resumed: ${JSON.stringify(looks.map(({ overview }) => overview))}`;
+    expect(canResume || rig.turns().length === 0, said).toBe(true);
     const args = canResume ? ['resume', '--json'] : ['prd', 'run', ...FLAGS];
     const { process: child, finished } = startRalph(args, rig.options);
     const stop = stops[part];
