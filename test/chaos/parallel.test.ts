@@ -1,5 +1,6 @@
 /** A parallel run that is killed and stopped again and again lands the same as one that is left alone: nothing unchecked, nothing twice, nothing lost. */
-import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { cpSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { expect, test } from 'vitest';
 import { lookAt } from '../../src/store/overview.ts';
 import { projectPaths, runPaths } from '../../src/store/paths.ts';
@@ -197,8 +198,10 @@ test.each(Array.from({ length: Math.ceil(KILLS / IN_ONE_RUN) }, (_, at) => SEED 
       expect(orphans(rig)).toEqual([]);
       process.stderr.write(`parallel seed ${seed}: ${came.kills} kills\n`);
     } catch (error) {
-      // A campaign is long: it is said at once, and can be looked at.
-      process.stderr.write(`parallel seed ${seed}: ${rig.project.dir}: ${error}\n`);
+      // A campaign is long: it is said at once, and a copy can be looked at.
+      const kept = `${tmpdir()}/ralph-chaos-${seed}-${process.pid}`;
+      cpSync(rig.project.dir, kept, { recursive: true });
+      process.stderr.write(`parallel seed ${seed}: ${kept}: ${came.result.detail}: ${error}\n`);
       throw error;
     }
   },
