@@ -2,7 +2,9 @@
 import { existsSync, readdirSync, readFileSync, readlinkSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { identify } from '../platform/process-table.ts';
+import { isBelow } from '../store/state.ts';
 import { sweepIndexes } from './commit-in-repository.ts';
+import { folderOf } from './own-folder.ts';
 import { findRepository, type Place, type Repository } from './repository.ts';
 
 export interface Span {
@@ -22,10 +24,14 @@ export async function clearGitLocks(place: Place, { from, to }: Span): Promise<r
   const repository = await findRepository(place);
   if ('what' in repository) return [];
   sweepIndexes(repository.gitDir, pid => identify(pid) === undefined);
-  const isBusy = gitIsRunning(repository.top);
-  return locksOf(repository).map(lock => {
+  const own = folderOf(repository.top, place.env).path;
+  const isBusy = gitIsRunning([repository.top, own]);
+  return [...locksOf(repository), ...locksOf({ gitDir: own, commonDir: own })].flatMap(lock => {
     const made = statSync(lock, { throwIfNoEntry: false })?.mtimeMs ?? 0;
-    if (made < from - 1000 || made > to + AFTER || isBusy)
+    const isOthers = made < from - 1000 || made > to + AFTER || isBusy;
+    // In Ralph's own git directory it is that of another run, and holds nobody else.
+    if (isOthers && isBelow(own, lock)) return [];
+    if (isOthers)
       return `${lock} is there, and it is not known to be this run's: remove it yourself if no git is running`;
     rmSync(lock, { force: true });
     return `${lock} was left behind by a git that was killed: removed`;
@@ -33,7 +39,7 @@ export async function clearGitLocks(place: Place, { from, to }: Span): Promise<r
 }
 
 /** Those that a commit takes: the index, HEAD, and the branch. */
-function locksOf({ gitDir, commonDir }: Repository): readonly string[] {
+function locksOf({ gitDir, commonDir }: Pick<Repository, 'gitDir' | 'commonDir'>): readonly string[] {
   const refs = join(commonDir, 'refs');
   const below = existsSync(refs) ? readdirSync(refs, { recursive: true, encoding: 'utf8' }) : [];
   const locks = [
@@ -46,13 +52,13 @@ function locksOf({ gitDir, commonDir }: Repository): readonly string[] {
 }
 
 /** Only Linux says where a process is; elsewhere nobody is taken to be there. */
-function gitIsRunning(top: string): boolean {
+function gitIsRunning(folders: readonly string[]): boolean {
   if (process.platform !== 'linux') return false;
   return readdirSync('/proc').some(pid => {
     try {
       if (!/^git/.test(readFileSync(`/proc/${Number(pid)}/comm`, 'utf8'))) return false;
       const cwd = readlinkSync(`/proc/${pid}/cwd`);
-      return cwd === top || cwd.startsWith(`${top}/`);
+      return folders.some(folder => isBelow(folder, cwd));
     } catch {
       return false; // no process, gone, or somebody else's
     }

@@ -45,8 +45,12 @@ export function createIntegration(own: OwnGit, run: string) {
     own,
     tip,
     /** Moves it, if it stands on `from`; returns whether it did. */
-    swap: async (from: string | undefined, to: string): Promise<boolean | Problem> =>
-      (await ask(['update-ref', ref, to, from ?? '0'.repeat(to.length)])) !== undefined,
+    async swap(from: string | undefined, to: string): Promise<boolean | Problem> {
+      const order = ['update-ref', ref, to, from ?? '0'.repeat(to.length)];
+      const { code, output } = await objects.run(order);
+      if (code === 0 || (await tip()) !== from) return code === 0;
+      return { where: shown, what: `it cannot be moved: ${complaint(output, code)}` };
+    },
     /** Where somebody else has moved it, and who that was as far as git knows. */
     others: async (there?: string | null): Promise<string | Problem> =>
       othersWords(objects, shown, there === undefined ? await tip() : there),

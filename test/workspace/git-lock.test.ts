@@ -1,8 +1,9 @@
 import { existsSync, mkdirSync, utimesSync, writeFileSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { clearGitLocks } from '../../src/workspace/git-lock.ts';
-import { repo } from '../rig/repo.ts';
+import { openOwnGit } from '../../src/workspace/own-git.ts';
+import { repo, stateEnv } from '../rig/repo.ts';
 
 const LOCKS = [
   'index.lock',
@@ -12,23 +13,30 @@ const LOCKS = [
   'refs/heads/feat/x.lock',
 ];
 
-function locked(made: number) {
+const OWN_LOCKS = ['packed-refs.lock', 'refs/ralph/20260101-120000-abcd/int.lock'];
+
+async function locked(made: number) {
   const project = repo();
-  const locks = LOCKS.map(name => project.path(`.git/${name}`));
+  const place = { cwd: project.dir, env: stateEnv() };
+  const own = await openOwnGit(place);
+  if ('what' in own) throw new Error(own.what);
+  const folder = own.objects.cwd;
+  const theirs = LOCKS.map(name => project.path(`.git/${name}`));
+  const ours = OWN_LOCKS.map(name => join(folder, name));
+  const locks = [...theirs, ...ours];
   for (const lock of locks) {
     mkdirSync(dirname(lock), { recursive: true });
     writeFileSync(lock, '');
     utimesSync(lock, made / 1000, made / 1000);
   }
-  const clear = (from: number, to: number) =>
-    clearGitLocks({ cwd: project.dir, env: process.env }, { from, to });
-  return { locks, clear };
+  const clear = (from: number, to: number) => clearGitLocks(place, { from, to });
+  return { locks, theirs, clear };
 }
 
 const NOON = Date.UTC(2026, 0, 1, 12);
 
 test('every lock that a killed commit can leave is taken away, and said', { tags: 'promise' }, async () => {
-  const { locks, clear } = locked(NOON);
+  const { locks, clear } = await locked(NOON);
   const told = await clear(NOON - 60_000, NOON);
   expect(told).toEqual(locks.map(lock => `${lock} was left behind by a git that was killed: removed`));
   expect(locks.filter(lock => existsSync(lock))).toEqual([]);
@@ -38,7 +46,9 @@ test.each([
   ['before', NOON + 5_000, NOON + 60_000],
   ['after', NOON - 120_000, NOON - 60_000],
 ])('one from %s the time of the run stays, and that is said', async (_name, from, to) => {
-  const { locks, clear } = locked(NOON);
-  expect((await clear(from, to)).every(words => words.includes('remove it yourself'))).toBe(true);
+  const { locks, theirs, clear } = await locked(NOON);
+  const told = await clear(from, to);
+  expect(told.every(words => words.includes('remove it yourself'))).toBe(true);
+  expect(told).toHaveLength(theirs.length);
   expect(locks.every(lock => existsSync(lock))).toBe(true);
 });
