@@ -1,6 +1,6 @@
 /** What real repositories have that small ones do not: rules for merging, keys to sign with, hooks that look at messages, places that cannot be written. */
 import { execFileSync, spawnSync } from 'node:child_process';
-import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { withTrailers } from '../../src/workspace/scm.ts';
@@ -180,6 +180,32 @@ describe('submodules', () => {
     await loop(work, script, ['Add', '--proof', 'clean', '--check', 'true', '--max-iterations', '1']);
     expect(existsSync(outside.path('sub'))).toBe(false);
   });
+});
+
+test.each([
+  ['in place', ['Add']],
+  ['in a worktree', ['Add', '--worktree=w']],
+  ['with a clean proof', ['Add', '--proof', 'clean']],
+  ['in lanes', PARALLEL],
+])('another repository where one was before has nothing of it, %s', async (_, flags) => {
+  const work = repo({ ...FILES, 'old.txt': 'old\n' });
+  work.settings(COMMITS);
+  const more = flags === PARALLEL ? flags : [...flags, '--check', 'ls made-*'];
+  expect((await loop(work, WRITES, more)).code).toBe(0);
+  for (const name of readdirSync(work.dir)) rmSync(work.path(name), { recursive: true });
+  work.git('init', '--quiet', '--initial-branch', 'other');
+  for (const [name, text] of Object.entries({ ...FILES, 'new.txt': 'new\n' })) work.write(name, text);
+  work.git('add', '--all');
+  work.git('commit', '--quiet', '--message', 'another');
+  work.settings(COMMITS);
+  const { code, said } = await loop(work, WRITES, [
+    ...more,
+    '--check',
+    'test -e new.txt && test ! -e old.txt',
+  ]);
+  expect(code, said).toBe(0);
+  expect(work.git('log', '--all', '--format=%s', '--', 'old.txt')).toBe('');
+  work.git('fsck', '--strict');
 });
 
 test('a repository that git finds by GIT_DIR alone is named, not denied', async () => {
