@@ -154,6 +154,9 @@ function addWorktree({ folder, work }) {
 function withCommits(work, run) {
   const file = join(work, '.ralph/settings.json');
   writeFileSync(file, JSON.stringify({ scm: { command: 'git', tasks: ['commit'] } }));
+  // What is there before a run is the user's, and in none of its commits.
+  git(work, 'add', '--all');
+  git(work, 'commit', '--quiet', '--message', 'before');
   const result = run();
   rmSync(file);
   return result;
