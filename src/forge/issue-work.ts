@@ -78,7 +78,7 @@ export function createIssueWork(world: IssueWorld) {
       const isDriven = driven.has(issue);
       if (id !== undefined) return { ...readIssueRun(project, id, isDriven), ...known };
       if (!isDriven && !known.isFailed) return undefined;
-      return { id: '', stand: isDriven ? 'driven' : 'stopped', ...known };
+      return { id: '', stand: isDriven ? 'driven' : 'stopped', isProven: false, ...known };
     },
     /** What was in its way. */
     failure: (issue: number) => failed.get(issue)?.what,
@@ -202,7 +202,7 @@ function readIssueRun(
     return isProven ? 'proven' : isOpen ? 'cut-off' : 'stopped';
   };
   const question = isOpen || result.success ? undefined : openQuestions(questions)[0]?.iteration;
-  return { id, stand: stand(), question, pull: forge?.number, ended: forge?.ended?.reason };
+  return { id, stand: stand(), isProven, question, pull: forge?.number, ended: forge?.ended?.reason };
 }
 
 type Shared = Pick<RunRequest, 'budget' | 'stop'>;

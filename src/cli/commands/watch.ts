@@ -53,7 +53,7 @@ Exit code 130: Ctrl-C; the same command continues. With --once 0: all is done,
           label: String(options.label),
           once: options.once === true,
           onEvent: (_issue, event) => events?.write(event),
-          shows: line => show(call, line),
+          shows: createShow(call),
         }),
       );
       return ended.outcome === 'interrupted' ? 130 : ended.open > 0 ? 1 : 0;
@@ -64,9 +64,15 @@ Exit code 130: Ctrl-C; the same command continues. With --once 0: all is done,
   },
 };
 
-function show({ output }: Call, line: IssueLine): void {
-  if (output.json) output.answer(`${JSON.stringify(line)}\n`);
-  else output.human(`${pasteable(harmless(issueLine(line)), output)}\n`);
+/** On a screen the run alone is no news: it is known a moment after its issue is worked on. */
+function createShow({ output }: Call): (line: IssueLine) => void {
+  const shown = new Map<number, string>();
+  return line => {
+    if (output.json) return output.answer(`${JSON.stringify(line)}\n`);
+    const news = issueLine({ ...line, runId: null });
+    if (shown.get(line.issue) !== news) output.human(`${pasteable(harmless(issueLine(line)), output)}\n`);
+    shown.set(line.issue, news);
+  };
 }
 
 function problemsOf({ options }: Call, settings: Settings): readonly Problem[] {

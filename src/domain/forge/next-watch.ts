@@ -22,6 +22,8 @@ export interface IssueFacts {
 export interface IssueRun {
   readonly id: string;
   readonly stand: 'driven' | 'cut-off' | 'stopped' | 'proven';
+  /** Its work is proven, or has a pull request already. */
+  readonly isProven: boolean;
   /** The iteration in which it asked what nobody has answered yet. */
   readonly question?: number | undefined;
   /** The number of its pull request. */
@@ -127,8 +129,8 @@ function unwantedStep(facts: IssueFacts, run: IssueRun, isTried: boolean): Issue
 }
 
 function runStep(facts: IssueFacts, run: IssueRun, room: WatchRoom, isTried: boolean): IssueStep {
-  const { stand, question, ended, isFailed, pull, id } = run;
-  if (stand === 'driven') return { standing: pull === undefined ? 'working' : 'following' };
+  const { stand, question, ended, isFailed, isProven, id } = run;
+  if (stand === 'driven') return { standing: isProven ? 'following' : 'working' };
   if (isFailed) return over(facts, 'needs_you');
   if (stand === 'proven')
     return ended === 'needs_you' && isTried

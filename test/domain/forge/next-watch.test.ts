@@ -20,7 +20,7 @@ const FACTS: IssueFacts = {
   isElsewhere: false,
   hasAnswer: false,
 };
-const RUN: IssueRun = { id: 'run', stand: 'stopped', isFailed: false, hasNews: false };
+const RUN: IssueRun = { id: 'run', stand: 'stopped', isProven: false, isFailed: false, hasNews: false };
 const ROOM = { slots: 1, hasMoney: true };
 const FULL = { slots: 0, hasMoney: true };
 const POOR = { slots: 1, hasMoney: false };
@@ -35,7 +35,13 @@ const ROWS: Row[] = [
   ['another Ralph has it', { isElsewhere: true }, undefined, 'elsewhere'],
   ['the label is gone before anything began', { wanted: 'unlabelled' }, undefined, 'cancelled'],
   ['worked on', said(STARTED), { stand: 'driven' }, 'working'],
-  ['its pull request is followed', said(STARTED, LINK), { stand: 'driven', pull: 3 }, 'following'],
+  [
+    'its pull request is followed',
+    said(STARTED, LINK),
+    { stand: 'driven', isProven: true, pull: 3 },
+    'following',
+  ],
+  ['its pull request is about to be opened', said(STARTED), { stand: 'driven', isProven: true }, 'following'],
   ['its pull request is new', said(STARTED), { stand: 'driven', pull: 3 }, `following: link ${LINK}`],
   ['worked on, and the label is gone', { wanted: 'unlabelled' }, { stand: 'driven' }, 'cancelled: cancel'],
   ['worked on, and closed', { wanted: 'closed' }, { stand: 'driven' }, 'cancelled: cancel'],
