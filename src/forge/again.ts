@@ -42,3 +42,8 @@ function roomFor({ results, head, result }: RunState): { readonly maximumIterati
   const isHalf = result.stopReason === 'interrupted' || result.stopReason === 'blocked';
   return { maximumIterations: isHalf ? Math.max(most, used + MORE) : used + Math.max(MORE, most) };
 }
+
+/** Why it cannot be continued. */
+export function firstOf([first]: readonly Problem[], id: string): Problem {
+  return first ?? { where: id, what: 'it cannot be continued' };
+}

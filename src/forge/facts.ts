@@ -59,7 +59,7 @@ export async function lookAtPull(look: Look): Promise<Seen | Problem> {
     checks: checks.map(({ name, state }) => ({ name, state, redOnBase: redOnBase.has(name) })),
     isFresh: checks.length === 0 && !look.isKnown(pull.head),
     requests: heard.requests.map(({ id, author }) => ({ id, author })),
-    isApproved: heard.isApproved,
+    ...{ isApproved: heard.isApproved, contestedBy: heard.contestedBy, isClear: pull.isClear },
   };
   return { pull, facts, checks, words, ...heard, me, tip };
 }
@@ -99,7 +99,9 @@ async function sortWords(
   words: readonly Word[],
   me: string,
   head: string,
-): Promise<(Pick<Seen, 'requests' | 'unheard'> & { readonly isApproved: boolean }) | ForgeProblem> {
+): Promise<
+  (Pick<Seen, 'requests' | 'unheard'> & Pick<ForgeFacts, 'isApproved' | 'contestedBy'>) | ForgeProblem
+> {
   const { heard } = state();
   const requests: Word[] = [];
   const verdicts = new Map<string, Word['verdict']>();
@@ -117,8 +119,8 @@ async function sortWords(
       if (asksFor(word) && !heard.includes(word.id)) requests.push(word);
     }
   }
-  const all = [...verdicts.values()];
-  return { requests, unheard, isApproved: all.includes('approved') && !all.includes('changes_requested') };
+  const contestedBy = [...verdicts].filter(([, each]) => each === 'changes_requested').map(([who]) => who);
+  return { requests, unheard, isApproved: [...verdicts.values()].includes('approved'), contestedBy };
 }
 
 /** People with write permission, and the bots that were named. */

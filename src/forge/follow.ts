@@ -1,7 +1,7 @@
 /** `ralph pr --follow`: looks at a pull request again and again, and does what `nextForge` says, until it is ready, merged, closed, or needs somebody. */
 import type { ForgeEnding } from '../domain/forge/forge-event.ts';
 import { type ForgeAction, type ForgeTerms, nextForge } from '../domain/forge/next.ts';
-import { isProblem, type Problem } from '../domain/text/problem.ts';
+import { formatProblem, isProblem, type Problem } from '../domain/text/problem.ts';
 import { pause } from '../engine/wait.ts';
 import { type EndedRun, readEnded } from '../opening/leavings.ts';
 import { hasRound, removeRounds } from '../store/inbox.ts';
@@ -12,6 +12,7 @@ import type { ForgeProblem } from './http.ts';
 import type { ForgeLedger } from './ledger.ts';
 import {
   type Access,
+  marksWords,
   openAccess,
   openLedger,
   type Published,
@@ -27,8 +28,8 @@ export interface FollowRequest extends PullRequestRequest {
   readonly listenTo: readonly string[];
   /** Milliseconds between two looks. */
   readonly poll: number;
-  /** Works on the run again until it ends; returns how. */
-  again(): Promise<'proven' | 'stopped' | 'interrupted'>;
+  /** Works on the run again until it ends; returns how, or why it cannot be. */
+  again(): Promise<'proven' | 'stopped' | 'interrupted' | Problem>;
 }
 
 export type FollowResult = { readonly runId: string } & (
@@ -72,18 +73,20 @@ async function provenAgain(request: FollowRequest): Promise<EndedRun | FollowRes
     }
     const how = await request.again();
     if (how === 'interrupted') return { runId: id, outcome: 'interrupted' };
-    if (how === 'stopped') return needsYou(request);
+    if (how === 'stopped' || isProblem(how)) return needsYou(request, how);
     removeRounds(run.paths);
   }
 }
 
 /** The run itself could not do it. */
-async function needsYou(request: FollowRequest): Promise<FollowResult | Problem> {
+async function needsYou(request: FollowRequest, how: 'stopped' | Problem): Promise<FollowResult | Problem> {
   const { project, env, id: runId } = request;
   const run = readEnded({ project, env: withoutToken(env), id: runId });
   if (isProblem(run)) return run;
   const reason = run.past.result?.stopReason ?? 'cut off';
-  const detail = `The run stopped before its work was proven: ${reason}.`;
+  const detail = isProblem(how)
+    ? `It asks for more work, and the run cannot be continued: ${formatProblem(how)}`
+    : `The run stopped before its work was proven: ${reason}.`;
   const ledger = await openLedger(request, { secrets: env });
   if (isProblem(ledger)) return ledger;
   try {
@@ -118,6 +121,7 @@ async function oneStretch(stretch: Stretch): Promise<FollowResult | Problem | 'a
       `These checks fail on what would be pushed: ${names.join(', ')}`,
     );
   }
+  if ('marks' in done) return end(stretch, undefined, 'needs_you', marksWords(done));
   const { number } = 'published' in done ? done.published : ledger.state();
   if (number === undefined) {
     const what = 'somebody else has pushed to it before there was a pull request';

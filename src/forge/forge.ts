@@ -13,6 +13,8 @@ export interface Pull {
   readonly baseCommit: string;
   /** null: the forge is still finding out. */
   readonly isMergeable: boolean | null;
+  /** The forge would merge it as it is: nothing that it requires is missing, such as an approval. */
+  readonly isClear: boolean;
   readonly body: string;
   readonly author: string;
   /** Its name for GraphQL. */

@@ -227,6 +227,7 @@ function readPull(answer: unknown): Pull | ForgeProblem {
     base: stringAt(base, 'ref') ?? '',
     baseCommit: COMMIT.test(baseCommit) ? baseCommit : '',
     isMergeable: typeof json?.mergeable === 'boolean' ? json.mergeable : null,
+    isClear: /^(clean|has_hooks)$/.test(stringAt(json, 'mergeable_state') ?? ''),
     body: stringAt(json, 'body') ?? '',
     author: stringAt(objectAt(json, 'user'), 'login') ?? '',
     node: stringAt(json, 'node_id') ?? '',

@@ -25,7 +25,7 @@ import { listRuns, readRunFile } from '../store/run-file.ts';
 import { createIntegration } from '../workspace/integration.ts';
 import { listWorktrees, openWorktree, type Worktree } from '../workspace/worktree.ts';
 import { withoutToken } from './address.ts';
-import { reopenRun } from './again.ts';
+import { firstOf, reopenRun } from './again.ts';
 import { type FollowRequest, followPullRequest } from './follow.ts';
 import type { Issue } from './forge.ts';
 import type { Access } from './pull-request.ts';
@@ -240,7 +240,7 @@ function problemIn(value: LoopResult | Problem): Problem | undefined {
   return isProblem(value) ? value : undefined;
 }
 
-/** On the base as the remote has it now. */
+/** On the base as the remote has it now. One that was cut off while it was being made is made anew; other work is nobody's to continue. */
 async function openIssueWorktree(
   { project, env, access }: IssueWorld,
   issue: Issue,
@@ -248,11 +248,7 @@ async function openIssueWorktree(
   const { remote, own, base } = access;
   const place = { root: project.root, env: withoutToken(env) };
   const name = issueName(issue);
-  const there = (await listWorktrees(place)).find(each => each.name === name);
-  if (there && (there.dirty || there.ahead > 0)) {
-    const fix = `\`ralph cancel --remove ${name}\` removes it, where nothing is lost`;
-    return { where: `worktree ${name}`, what: 'is there already, with other work in it', fix };
-  }
+  const integration = createIntegration(own, name);
   const ref = `refs/heads/${base}`;
   const tip = await remote.tip(ref);
   if (isProblem(tip)) return tip;
@@ -260,8 +256,14 @@ async function openIssueWorktree(
   const missing = await remote.bring([ref]);
   if (missing) return missing;
   const { commit = tip } = await own.head();
-  const lost = await createIntegration(own, name).deliver(tip, commit);
-  return lost ?? openWorktree({ ...place, name, from: tip });
+  const lost = await integration.deliver(tip, commit);
+  const worktree = lost ?? (await openWorktree({ ...place, name, from: tip }));
+  if (isProblem(worktree) || worktree.created) return worktree;
+  const there = (await listWorktrees(place)).find(each => each.name === name);
+  if (!there?.dirty && (await integration.isAncestor(there?.commit ?? tip, tip))) return worktree;
+  worktree.release();
+  const fix = `\`ralph cancel --remove ${name}\` removes it, where nothing is lost`;
+  return { where: `worktree ${name}`, what: 'is there already, with other work in it', fix };
 }
 
 async function resumeIssue(
@@ -272,10 +274,7 @@ async function resumeIssue(
 ): Promise<LoopResult | Problem> {
   const { project, ready } = world;
   const again = await reopenRun({ project, env: withoutToken(world.env), id, flags: ready.flags });
-  if (!('job' in again)) {
-    const [first] = again;
-    return { ...(first ?? { where: id, what: 'it cannot be continued' }) };
-  }
+  if (!('job' in again)) return firstOf(again, id);
   const { job, resumed } = again;
   before(resumed);
   return runToEnd({ ...requestOf({ ...world, ready: again.ready }, number, shared), job, resumed });
@@ -288,19 +287,18 @@ async function followIssue(
   { stop }: Driven,
   resume: () => Promise<LoopResult | Problem | undefined>,
 ): Promise<Problem | undefined> {
-  let problem: Problem | undefined;
   const followed = await followPullRequest({
     ...world,
     id,
     abort: stop.stopping,
     async again() {
       const result = await resume();
-      if (isProblem(result)) problem = result;
-      if (!result || isProblem(result) || stop.stopping.aborted) return 'interrupted';
+      if (!result || stop.stopping.aborted) return 'interrupted';
+      if (isProblem(result)) return result;
       return isSuccess(result.stopReason) ? 'proven' : 'stopped';
     },
   });
   if (isProblem(followed)) return followed;
   const isStopped = followed.outcome === 'interrupted' && !stop.stopping.aborted;
-  return problem ?? (isStopped ? { where: id, what: 'it was cancelled' } : undefined);
+  return isStopped ? { where: id, what: 'it was cancelled' } : undefined;
 }

@@ -5,6 +5,7 @@ import { isRefusal, type RemoteProblem } from '../domain/run/remote-answer.ts';
 import type { FileSum } from '../domain/text/diffstat.ts';
 import { isProblem, type Problem } from '../domain/text/problem.ts';
 import type { EndedRun } from '../opening/leavings.ts';
+import { unsolved } from '../parallel/merging.ts';
 import { VERSION } from '../platform/version.ts';
 import { writeBundle } from '../proof/bundle/write.ts';
 import { hiddenMark, PROOF_FILE } from '../report/pull-request.ts';
@@ -32,17 +33,24 @@ export interface ForeignWork {
   readonly foreign: string;
 }
 
+/** Files in which the marks of a conflict are left: nobody has solved it. */
+export interface MarkedWork {
+  readonly marks: readonly string[];
+}
+
 /** Moves the branch at the remote forward. Returns the commit that it stands on. */
 export async function pushBranch(
   publishing: Publishing,
   work: ProvenWork,
-): Promise<string | ForeignWork | Problem> {
+): Promise<string | ForeignWork | MarkedWork | Problem> {
   const { remote, ledger } = publishing;
   const ref = `refs/heads/${work.branch}`;
   for (let attempt = 0; ; attempt++) {
     const tip = await remote.tip(ref);
     if (isProblem(tip)) return tip;
-    const commit = await commitFor(publishing, work, tip);
+    const clean = await withoutMarks(publishing, work, tip);
+    if (typeof clean !== 'string') return clean;
+    const commit = await commitFor(publishing, { ...work, commit: clean }, tip);
     if (typeof commit !== 'string') return commit;
     if (commit === tip) {
       if (ledger.state().pushed.at(-1) !== tip) notePushed(ledger, work.branch, tip);
@@ -73,6 +81,41 @@ async function advance(remote: Remote, ref: string, commit: string): Promise<tru
 
 function isMoved(problem: Problem): boolean {
   return isRefusal(problem) && problem.answer === 'rebuild';
+}
+
+/**
+ * The work without the merge that left marks of conflicts, and without what was committed since: one commit with the files as they are now,
+ * on what was pushed and on the base that was merged.
+ */
+async function withoutMarks(
+  { run, ledger }: Publishing,
+  { own, commit }: ProvenWork,
+  tip: string | undefined,
+): Promise<string | MarkedWork | Problem> {
+  const { marked = [], pushed } = ledger.state();
+  const integration = createIntegration(own, run.id);
+  const [merge] = await filtered(marked, each => integration.isAncestor(each, commit));
+  const last = tip ?? pushed.at(-1);
+  if (merge === undefined || last === undefined) return commit;
+  const { stdout } = await own.objects.run(['rev-parse', `${merge}^1`, `${merge}^2`]);
+  const [ours = '', theirs = ''] = stdout.trim().split('\n');
+  const left = await unsolved(integration, ours, commit);
+  const marks = left.length === 0 ? [] : await unsolved(integration, theirs, commit);
+  const both = left.filter(path => marks.includes(path));
+  if (both.length > 0) return { marks: both };
+  const tree = await own.treeOf(commit);
+  if (isProblem(tree)) return tree;
+  const parents = (await integration.isAncestor(theirs, last)) ? [last] : [last, theirs];
+  const message = withTrailers(run.title.slice(0, 72), { runId: run.id, title: run.title });
+  return own.commit({ tree, parents, message, date: run.past.time.latest });
+}
+
+async function filtered(
+  all: readonly string[],
+  holds: (each: string) => Promise<boolean>,
+): Promise<readonly string[]> {
+  const held = await Promise.all(all.map(holds));
+  return all.filter((_, at) => held[at]);
 }
 
 /** The work, on top of what is there. */

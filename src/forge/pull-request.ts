@@ -5,6 +5,7 @@ import { shownCriteria } from '../domain/forge/criteria.ts';
 import type { ForgeEvent } from '../domain/forge/forge-event.ts';
 import { issueTextIn } from '../domain/forge/prompt.ts';
 import { readList, type StoryList } from '../domain/stories/story.ts';
+import { listSome } from '../domain/text/feedback.ts';
 import { formatProblem, isProblem, type Problem } from '../domain/text/problem.ts';
 import { createRedactor } from '../domain/text/secrets.ts';
 import { type EndedRun, readEnded } from '../opening/leavings.ts';
@@ -27,13 +28,14 @@ import { type ForgeLedger, openForgeLedger } from './ledger.ts';
 import {
   changedFiles,
   type ForeignWork,
+  type MarkedWork,
   openOrUpdate,
   type Publishing,
   proofRef,
   pushBranch,
   pushProof,
 } from './publish.ts';
-import { findWork, type ProvenWork, whyNotProven } from './work.ts';
+import { findWork, type ProvenWork, standOnPushed, whyNotProven } from './work.ts';
 
 export interface PullRequestOptions {
   readonly remote: string;
@@ -83,11 +85,16 @@ export async function pullRequest(request: PullRequestRequest): Promise<PullRequ
     if (request.abort.aborted) return { runId, outcome: 'interrupted' };
     if (isProblem(done)) return done;
     if ('red' in done) return { runId, outcome: 'red', checks: done.red };
+    if ('marks' in done) return { where: runId, what: marksWords(done) };
     if ('foreign' in done) return foreignProblem(done);
     return { runId, outcome: done.outcome, ...done.published };
   } finally {
     ledger.close();
   }
+}
+
+export function marksWords({ marks }: MarkedWork): string {
+  return `Conflict marks are still in ${listSome(marks)}.`;
 }
 
 function foreignProblem({ foreign, branch }: ForeignWork & { readonly branch: string }): Problem {
@@ -184,6 +191,7 @@ export async function publish(
 ): Promise<
   | Done
   | { readonly red: readonly CheckResult[] }
+  | MarkedWork
   | (ForeignWork & { readonly branch: string; readonly work: ProvenWork })
   | Problem
 > {
@@ -197,7 +205,10 @@ export async function publish(
   const over = await overAlready(publishing, work);
   if (over) return over;
   const commit = await pushBranch(publishing, work);
-  if (typeof commit !== 'string') return isProblem(commit) ? commit : { ...commit, branch, work };
+  if (typeof commit !== 'string')
+    return isProblem(commit) || 'marks' in commit ? commit : { ...commit, branch, work };
+  const unmoved = commit === work.commit ? undefined : await standOnPushed(run, work, commit);
+  if (unmoved) return unmoved;
   const proof = await pushProof(publishing, work, commit);
   if (isProblem(proof)) return proof;
   const files = await changedFiles(publishing, work, commit);

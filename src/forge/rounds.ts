@@ -61,9 +61,18 @@ export async function prepareConflict(following: Following, seen: Seen): Promise
   if (missing) return missing;
   const about = ['conflict', head, tip];
   tell(following, about, conflictPrompt(access.base, undefined));
-  ledger.note({ type: 'forge-round', why: 'conflict', names: [base], words: [], commit: head });
-  const conflicts = await mergeTip(createIntegration(work.own, run.id), branch, tip, [], () => {});
+  const note = (merge?: string) =>
+    ledger.note({
+      ...{ type: 'forge-round', why: 'conflict', names: [base], words: [], commit: head },
+      ...(merge !== undefined && { merge }),
+    });
+  let isNoted = false;
+  const conflicts = await mergeTip(createIntegration(work.own, run.id), branch, tip, [], ({ merge }) => {
+    isNoted = true;
+    note(merge);
+  });
   if (isProblem(conflicts)) return conflicts;
+  if (!isNoted) note();
   tell(following, about, conflictPrompt(access.base, conflicts));
   return (await writeStatus(following, seen, `Merging ${base} into the work.`)) ?? 'again';
 }

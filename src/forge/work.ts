@@ -7,6 +7,7 @@ import { isProblem, type Problem } from '../domain/text/problem.ts';
 import { endOf } from '../opening/changed-here.ts';
 import { type EndedRun, findLeavings, type Leavings } from '../opening/leavings.ts';
 import { type CheckWatch, checkMerged } from '../opening/merged-checks.ts';
+import { createIntegration } from '../workspace/integration.ts';
 import { type OwnGit, openOwnGit } from '../workspace/own-git.ts';
 import { commitOf } from '../workspace/refs.ts';
 import { isRalphs } from '../workspace/repository.ts';
@@ -60,7 +61,7 @@ export async function findWork(
     if (isProblem(checks)) return checks;
     if (!isGreen(checks)) return { red: checks };
   }
-  const problem = await standOn(run, found);
+  const problem = await standOn(run, found, commit);
   return problem ?? { found, own, commit, branch, isRechecked: differs };
 }
 
@@ -104,10 +105,29 @@ async function isOther(run: EndedRun, { kind, own, worktree, work }: Leavings): 
   return isProblem(changes) ? changes : changes.some(({ path }) => !isRalphs(path));
 }
 
+/** What was pushed is another commit with the same files. */
+export async function standOnPushed(
+  run: EndedRun,
+  { found, own, commit }: ProvenWork,
+  pushed: string,
+): Promise<Problem | undefined> {
+  if (!found.worktree?.own) return undefined;
+  return (
+    (await createIntegration(own, run.id).deliver(pushed, commit)) ?? (await standOn(run, found, pushed))
+  );
+}
+
 /** The branch of a worktree becomes what is pushed: the next work is built on it. */
-async function standOn(run: EndedRun, { worktree, from, work }: Leavings): Promise<Problem | undefined> {
+async function standOn(
+  run: EndedRun,
+  { worktree, from }: Leavings,
+  work: string,
+): Promise<Problem | undefined> {
   const inside = worktree?.own;
   if (!inside || from === undefined || (await inside.head()).commit === work) return undefined;
   const branch = await openStoryBranch({ cwd: inside.top, env: run.env }, from);
-  return isProblem(branch) ? branch : branch.standOn(work);
+  if (isProblem(branch)) return branch;
+  const problem = await branch.standOn(work);
+  if (!problem) branch.begin(work);
+  return problem;
 }

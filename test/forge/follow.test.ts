@@ -59,6 +59,7 @@ describe('what is followed until the end', () => {
     const { work, forge } = await started();
     const review = word('alice', '', { state: 'APPROVED', commit_id: '1'.repeat(40) });
     forge.state.reviews.push(review);
+    forge.state.mergeableState = 'blocked';
     const merges = () => forge.state.requests.filter(each => each.startsWith('PUT '));
     let early: readonly string[] = ['nobody waited'];
     forge.state.arrives = () => {
@@ -68,6 +69,25 @@ describe('what is followed until the end', () => {
     };
     const { code, result } = await follow(work, forge, '--merge');
     expect([code, result.outcome, early]).toEqual([0, 'merged', []]);
+  });
+
+  test('with --merge where nobody has to approve: it is merged when it is green', async () => {
+    const { work, forge } = await started();
+    const { code, result } = await follow(work, forge, '--merge');
+    expect([code, result.outcome, forge.state.pulls[0]?.merged]).toEqual([0, 'merged', true]);
+  });
+
+  test('with --merge where a writer still asks for changes: it is not merged', async () => {
+    const { work, forge } = await started();
+    forge.state.reviews.push(word('alice', 'no', { state: 'CHANGES_REQUESTED' }));
+    const running = startRalph(['pr', '--follow', '--merge', '--poll', '0.05'], {
+      cwd: work.dir,
+      env: forge.env,
+    });
+    await running.until('Waiting: alice still asks for changes');
+    expect(forge.state.requests.filter(each => each.startsWith('PUT '))).toEqual([]);
+    running.process.kill('SIGINT');
+    expect((await running.finished).code).toBe(130);
   });
 
   test.each([
@@ -168,27 +188,57 @@ describe('a round', () => {
   });
 
   test('for a conflict: the base is merged in, proven and pushed, and nothing is rebased', async () => {
-    const { work, forge } = await started(
-      `${AGENT}\ntest -f done || { printf 'ours\\n2\\n3\\n' > a.txt; touch done; }`,
-    );
-    expect((await follow(work, forge)).code).toBe(0);
-    const first = forge.tip('ralph/login') ?? '';
-    work.write('a.txt', 'theirs\n2\n3\n');
-    work.git('commit', '--quiet', '--all', '--message', 'theirs');
-    work.git('push', '--quiet', 'origin', 'main');
-    forge.state.done = () => {
-      const [pull] = forge.state.pulls;
-      const isMerged = forge.bare
-        .git('branch', '--contains', 'main', '--format=%(refname:short)')
-        .includes('ralph/login');
-      if (pull) pull.mergeable = isMerged;
-    };
+    const { work, forge, first } = await conflicting(AGENT);
     const { code, result, stderr } = await follow(work, forge);
     expect([code, result?.outcome], stderr).toEqual([0, 'pull_request_ready']);
     expect(forge.bare.git('show', 'ralph/login:a.txt')).toBe('both\n2\n3\n');
     expect(forge.bare.git('merge-base', first, 'ralph/login').trim()).toBe(first);
+    expect(withMarks(forge)).toEqual([]);
+    // What comes after it is built on what was pushed.
+    forge.state.comments.push(word('alice', 'one more thing'));
+    const pushed = forge.tip('ralph/login') ?? '';
+    expect((await follow(work, forge)).code).toBe(0);
+    expect(forge.bare.git('merge-base', pushed, 'ralph/login').trim()).toBe(pushed);
+    expect([withMarks(forge), forge.has('ralph/login', 'answered.txt')]).toEqual([[], true]);
+  });
+
+  test('for a conflict that nobody has solved pushes nothing, and needs you', async () => {
+    const { work, forge, first } = await conflicting(AGENT.replace("printf 'both\\n2\\n3\\n' > a.txt", ':'));
+    const { code, result, stderr } = await follow(work, forge);
+    expect([code, result?.outcome, result?.detail], stderr).toEqual([
+      1,
+      'needs_you',
+      'Conflict marks are still in a.txt.',
+    ]);
+    expect([forge.tip('ralph/login'), withMarks(forge)]).toEqual([first, []]);
   });
 });
+
+/** A pull request whose base has changed the same line. */
+async function conflicting(agent: string) {
+  const { work, forge } = await started(
+    `${agent}\ntest -f done || { printf 'ours\\n2\\n3\\n' > a.txt; touch done; }`,
+  );
+  expect((await follow(work, forge)).code).toBe(0);
+  const first = forge.tip('ralph/login') ?? '';
+  work.write('a.txt', 'theirs\n2\n3\n');
+  work.git('commit', '--quiet', '--all', '--message', 'theirs');
+  work.git('push', '--quiet', 'origin', 'main');
+  forge.state.done = () => {
+    const [pull] = forge.state.pulls;
+    const isMerged = forge.bare
+      .git('branch', '--contains', 'main', '--format=%(refname:short)')
+      .includes('ralph/login');
+    if (pull) pull.mergeable = isMerged;
+  };
+  return { work, forge, first };
+}
+
+/** The commits of the branch in which a file has the marks of a conflict. */
+function withMarks({ bare }: Fake): readonly string[] {
+  const commits = bare.git('rev-list', 'ralph/login').trim().split('\n');
+  return commits.filter(commit => bare.git('show', `${commit}:a.txt`).includes('<<<<<<<'));
+}
 
 test('what was merged and whose branch is gone is not pushed again', async () => {
   const { work, forge } = await started();
@@ -255,6 +305,20 @@ test('what is asked for is in every prompt until the run is proven, and a run th
   expect(prompts.read('last')).toContain('break it');
   expect((await follow(work, forge)).code).toBe(0);
   expect(forge.has('ralph/login', 'answered.txt')).toBe(true);
+});
+
+test('a run that cannot be worked on again as it is needs you', async () => {
+  const { work, forge } = await started();
+  forge.state.comments.push(word('alice', 'more'));
+  work.settings({ strict: true });
+  const { code, result, stderr } = await follow(work, forge);
+  expect([code, result], stderr).toMatchObject([
+    1,
+    {
+      outcome: 'needs_you',
+      detail: expect.stringContaining('the settings have changed since the run began'),
+    },
+  ]);
 });
 
 test('`ralph cancel` ends it', async () => {

@@ -3,10 +3,12 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { agentOf, loopEnded } from '../rig/ended-run.ts';
+import { fakeAgent } from '../rig/fake-agent.ts';
 import { createForge, type Fake, TOKEN } from '../rig/forge.ts';
 import { ledgerOf, only, recordOf, runsOf } from '../rig/ledger.ts';
 import { ralph } from '../rig/ralph.ts';
 import { folder, type Repo, repo } from '../rig/repo.ts';
+import { approve, handIn, prdRepo, works } from '../rig/stories.ts';
 
 const FILES = { 'README.md': '# test\n', 'a.txt': '1\n', '.gitignore': '.ralph/\n' };
 
@@ -129,6 +131,33 @@ test('`--pr` follows a run that is proven, and its agent does not get the token'
   for (const who of ['agent', 'check']) expect(seen.read(who)).not.toContain(TOKEN);
   const [pull] = forge.state.pulls;
   expect(pull?.body).not.toContain(TOKEN);
+});
+
+test('`--pr` on `ralph run`', async () => {
+  const work = repo(FILES);
+  const forge = await createForge(work);
+  const agent = agentOf('cat > /dev/null; echo new > new.txt');
+  const args = ['run', '-p', 'Make it new', '--json', '--pr', '--agent', agent, '--check', 'test -f new.txt'];
+  const { code, stdout, stderr } = await ralph(args, { cwd: work.dir, env: forge.env });
+  expect(code, stderr).toBe(0);
+  const [id = ''] = runsOf(work);
+  expect(JSON.parse(stdout)).toMatchObject({ pullRequest: { outcome: 'opened', branch: `ralph/${id}` } });
+  expect(forge.has(`ralph/${id}`, 'new.txt')).toBe(true);
+});
+
+test('`--pr` on `ralph prd run`: each criterion with what shows it', async () => {
+  const project = prdRepo();
+  const forge = await createForge(project);
+  const builds = works(project, handIn(), { also: () => project.write('new.txt', 'new\n') });
+  const agent = await fakeAgent('claude', builds, works(project, approve()));
+  const args = ['prd', 'run', '--json', '--pr', '--agent', 'claude', '--check', 'test -f new.txt'];
+  const env = { ...forge.env, IS_SANDBOX: '1' };
+  const { code, stdout, stderr } = await ralph(args, { cwd: project.dir, path: [agent.bin], env });
+  expect(code, stdout + stderr).toBe(0);
+  const { pullRequest } = JSON.parse(stdout);
+  expect(pullRequest).toMatchObject({ outcome: 'opened', number: 1 });
+  expect(forge.has(pullRequest.branch, 'new.txt')).toBe(true);
+  expect(forge.state.pulls[0]?.body).toContain('no program looked; approved in review by `claude`');
 });
 
 test('`--pr` where there is no remote says so, and the run is done all the same', async () => {

@@ -91,6 +91,8 @@ export async function createForge(work: Repo) {
     logs: new Map<number, string>(),
     writers: new Set(['ralph-bot', 'alice']),
     me: 'ralph-bot',
+    /** What GitHub says of a pull request that could be merged: `blocked` where somebody has to approve. */
+    mergeableState: 'clean',
     /** Which faults come, by the number of the request, counted from 1. */
     faults: new Map<number, Fault>(),
     requests: [] as string[],
@@ -216,6 +218,7 @@ function createAnswers(
   const shown = (pull: FakePull) => ({
     ...{ number: pull.number, title: pull.title, body: pull.body, state: pull.state, draft: pull.draft },
     ...{ merged: pull.merged, merged_at: pull.merged ? '2026-11-17T00:00:00Z' : null },
+    ...{ mergeable_state: pull.draft ? 'draft' : state.mergeableState },
     ...{ mergeable: pull.mergeable, node_id: `PR_${pull.number}`, user: bot() },
     html_url: `${base()}/octo/demo/pull/${pull.number}`,
     head: { ref: pull.head, sha: tip(pull.head) ?? '0'.repeat(40) },

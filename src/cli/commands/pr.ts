@@ -6,7 +6,7 @@ import { type ExitCode, endingOf } from '../../domain/run/stop-reason.ts';
 import { parseDuration } from '../../domain/text/duration.ts';
 import type { Problem } from '../../domain/text/problem.ts';
 import { withoutToken } from '../../forge/address.ts';
-import { reopenRun } from '../../forge/again.ts';
+import { firstOf, reopenRun } from '../../forge/again.ts';
 import type { FollowRequest, FollowResult } from '../../forge/follow.ts';
 import type { MergeMethod } from '../../forge/forge.ts';
 import type { PullRequestRequest, PullRequestResult } from '../../forge/pull-request.ts';
@@ -36,7 +36,7 @@ export function declareFollowing(command: Command): void {
     )
     .option('--poll <time>', 'how often to look; a number is seconds', '30')
     .option('--ready', 'with --follow: mark it as ready for review when its checks are green')
-    .option('--merge', 'with --follow: merge it when it is approved and green')
+    .option('--merge', 'with --follow: merge it when it is green, and approved where that is required')
     .option(`--merge-method <${METHODS.join('|')}>`, 'how', 'merge')
     .option('--ci-rounds <n>', 'how often each red check, or a conflict, is worked on', '2')
     .option('--review-rounds <n>', 'how often the words of a review are worked on', '5')
@@ -200,10 +200,10 @@ async function workAgain(
   call: Call,
   project: ProjectPaths,
   id: string,
-): Promise<'proven' | 'stopped' | 'interrupted'> {
+): Promise<'proven' | 'stopped' | 'interrupted' | Problem> {
   const env = withoutToken(call.env);
   const opened = await reopenRun({ project, env, id });
-  if (!('job' in opened)) throw new Problems(opened);
+  if (!('job' in opened)) return firstOf(opened, id);
   const { job, ready, resumed } = opened;
   const { root } = project;
   // The result of a round is no answer of this command.

@@ -34,6 +34,8 @@ export const FORGE_EVENTS = {
     words: texts,
     /** The head of the pull request that it is about. */
     commit: text,
+    /** The merge that left conflicts in the files: with its marks it is never pushed. */
+    merge: maybe(text),
   }),
   /** Known, and nothing of ours: said once. */
   'forge-noted': record({ what: text, names: texts }),

@@ -10,6 +10,8 @@ export interface ForgeState {
   readonly checkRounds: Readonly<Record<string, number>>;
   readonly reviewRounds: number;
   readonly conflictRounds: number;
+  /** Merges with the marks of conflicts, the latest last. */
+  readonly marked?: readonly string[];
   /** Words at the forge that a round was made for. */
   readonly heard: readonly string[];
   /** What was said once: each with its names. */
@@ -82,9 +84,10 @@ function withLast(all: readonly string[], last: string): readonly string[] {
   return [...all.filter(each => each !== last), last].slice(-MOST_KEPT);
 }
 
-function afterRound(state: ForgeState, { why, names, words }: Of<'forge-round'>): ForgeState {
+function afterRound(state: ForgeState, { why, names, words, merge }: Of<'forge-round'>): ForgeState {
   const heard = [...new Set([...state.heard, ...words])].slice(-MOST_KEPT);
-  const next = { ...state, heard };
+  const marked = merge === undefined ? state.marked : withLast(state.marked ?? [], merge);
+  const next = { ...state, heard, ...(marked && { marked }) };
   switch (why) {
     case 'checks': {
       const more = names.map(name => [name, (state.checkRounds[name] ?? 0) + 1] as const);

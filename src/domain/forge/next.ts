@@ -29,8 +29,12 @@ export interface ForgeFacts {
   /** The head has just arrived: its checks may not have been announced yet. */
   readonly isFresh: boolean;
   readonly requests: readonly ForgeRequest[];
-  /** Somebody with write permission approves the head as it is, and nobody asks for changes. */
+  /** Somebody with write permission approves the head as it is. */
   readonly isApproved: boolean;
+  /** The forge requires no approval that is missing. */
+  readonly isClear: boolean;
+  /** Who has write permission and still asks for changes. */
+  readonly contestedBy: readonly string[];
 }
 
 export interface ForgeTerms {
@@ -145,13 +149,15 @@ function requestStep(
   return end('needs_you', `${who} asks for more after ${rounds(reviewRounds)} of review.`);
 }
 
-function greenStep({ checks, isDraft, isApproved }: ForgeFacts, terms: ForgeTerms): ForgeAction {
+function greenStep(facts: ForgeFacts, terms: ForgeTerms): ForgeAction {
+  const { checks, isDraft, isApproved, isClear, contestedBy } = facts;
   const others = notOurs(checks);
   const detail = others.length > 0 ? `Red on the base as well: ${listSome(others)}.` : '';
   if (isDraft && (terms.ready || terms.merge)) return { kind: 'mark-ready' };
   if (!terms.merge) return end('pull_request_ready', detail);
   if (detail !== '') return end('needs_you', `Not merged. ${detail}`);
-  return isApproved ? { kind: 'merge' } : wait('nobody has approved this commit yet');
+  if (contestedBy.length > 0) return wait(`${listSome(contestedBy)} still asks for changes`);
+  return isApproved || isClear ? { kind: 'merge' } : wait('nobody has approved this commit yet');
 }
 
 function rounds(count: number): string {

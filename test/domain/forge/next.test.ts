@@ -12,6 +12,8 @@ const GREEN: ForgeFacts = {
   isFresh: false,
   requests: [],
   isApproved: false,
+  isClear: false,
+  contestedBy: [],
 };
 const TERMS: ForgeTerms = { ciRounds: 2, reviewRounds: 5, ready: false, merge: false };
 const RED = { name: 'test', state: 'red' } as const;
@@ -101,6 +103,18 @@ const ROWS: Row[] = [
     { kind: 'wait', why: 'nobody has approved this commit yet' },
     { merge: true },
   ],
+  [
+    'green, --merge, and nobody has to approve',
+    { isDraft: false, isClear: true },
+    { kind: 'merge' },
+    { merge: true },
+  ],
+  [
+    'green, --merge, and somebody still asks for changes',
+    { isDraft: false, isClear: true, isApproved: true, contestedBy: ['alice'] },
+    { kind: 'wait', why: 'alice still asks for changes' },
+    { merge: true },
+  ],
   ['green, --merge, approved', { isDraft: false, isApproved: true }, { kind: 'merge' }, { merge: true }],
 ];
 
@@ -120,7 +134,7 @@ test('what was done is folded from the ledger', () => {
     { type: 'forge-round', why: 'checks', names: ['test', 'lint'], words: [], commit: 'c1' },
     { type: 'forge-round', why: 'checks', names: ['test'], words: [], commit: 'c1' },
     { type: 'forge-round', why: 'review', names: ['alice'], words: ['comment-1'], commit: 'c1' },
-    { type: 'forge-round', why: 'conflict', names: ['main'], words: [], commit: 'c1' },
+    { type: 'forge-round', why: 'conflict', names: ['main'], words: [], commit: 'c1', merge: 'm1' },
     { type: 'forge-ended', reason: 'needs_you', detail: 'x' },
     { type: 'forge-noted', what: 'red', names: ['b', 'a'] },
   ] as const;
@@ -130,6 +144,6 @@ test('what was done is folded from the ledger', () => {
   );
   expect(state).toEqual({
     ...{ number: 3, address: 'https://x/3', pushed: ['c1'], checkRounds: { test: 2, lint: 1 } },
-    ...{ reviewRounds: 1, conflictRounds: 1, heard: ['comment-1'], noted: ['red: a, b'] },
+    ...{ reviewRounds: 1, conflictRounds: 1, marked: ['m1'], heard: ['comment-1'], noted: ['red: a, b'] },
   });
 });
