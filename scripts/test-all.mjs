@@ -4,9 +4,10 @@
 //   npm run test:all [-- --only rest,hosts] [-- --without test]
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { homedir, tmpdir } from 'node:os';
+import { tmpdir } from 'node:os';
 import { delimiter, join, relative } from 'node:path';
 import { parseArgs } from 'node:util';
+import { nodeOf } from './nodes.mjs';
 
 const { values } = parseArgs({ options: { only: { type: 'string' }, without: { type: 'string' } } });
 const npm = (...args) => ['npm', ['run', ...args]];
@@ -69,17 +70,9 @@ function shortly(text = '') {
   return text.replaceAll(/\s+/g, ' ').slice(0, 600);
 }
 
-/** Another version of Node, installed beside ours; undefined: it could not be had. */
+/** With another version of Node; undefined: it could not be had. */
 function withNode(version) {
-  const folder = join(process.env.RALPH_NODES_DIR ?? join(homedir(), '.cache/ralph-nodes'), String(version));
-  const flags = ['--no-save', '--no-audit', '--no-fund', '--loglevel=error', '--prefix', folder];
-  spawnSync('npm', ['install', ...flags, `node@${version}`], { stdio: 'inherit' });
-  const env = {
-    ...process.env,
-    PATH: `${join(folder, 'node_modules/.bin')}${delimiter}${process.env.PATH}`,
-  };
-  const { stdout } = spawnSync('node', ['--version'], { env, encoding: 'utf8' });
-  if (stdout?.startsWith(`v${version}.`)) return env;
-  console.error(`not Node ${version}: ${stdout}`);
-  return undefined;
+  const bin = nodeOf(version);
+  if (bin === undefined) console.error(`not Node ${version}`);
+  return bin && { ...process.env, PATH: `${bin}${delimiter}${process.env.PATH}` };
 }
