@@ -29,13 +29,14 @@ export interface InputOptions extends Place {
 
 export function watchCheckInputs({ cwd, env, commands }: InputOptions) {
   const find = () => findCheckInputs(commands, path => textAt(join(cwd, path)));
+  const place: InputPlace = { cwd, env, folders: new Map() };
   let inputs = find();
   let start: InputHashes = {};
   return {
     /** Takes them as they are now for how they should be. */
     take(): InputHashes {
       inputs = find();
-      start = hashesOf({ cwd, env }, inputs);
+      start = hashesOf(place, inputs);
       return start;
     },
     /** Compares with how they were at an earlier start. */
@@ -43,14 +44,14 @@ export function watchCheckInputs({ cwd, env, commands }: InputOptions) {
       start = hashes;
     },
     /** What is different now, in order. */
-    changed: (): readonly string[] => differences(start, hashesOf({ cwd, env }, inputs, start)),
+    changed: (): readonly string[] => differences(start, hashesOf(place, inputs, start)),
   };
 }
 
 /** Those that are there, for the user to read. */
 export function listCheckInputs({ cwd, env, commands }: InputOptions): readonly string[] {
   const hashes = hashesOf(
-    { cwd, env },
+    { cwd, env, folders: new Map() },
     findCheckInputs(commands, path => textAt(join(cwd, path))),
   );
   return Object.keys(hashes).filter(
@@ -67,9 +68,15 @@ function differences(before: InputHashes, now: InputHashes): readonly string[] {
   return [...new Set([...gone, ...added].map(key => key.split('#')[0] ?? key))].sort();
 }
 
-function hashesOf({ cwd, env }: Place, inputs: CheckInputs, also: InputHashes = {}): InputHashes {
+interface InputPlace extends Place {
+  /** What was in each folder when it was looked at last. */
+  readonly folders: Map<string, Listed>;
+}
+
+function hashesOf(place: InputPlace, inputs: CheckInputs, also: InputHashes = {}): InputHashes {
+  const { cwd, env } = place;
   const known = Object.keys(also).filter(key => !key.startsWith(PROGRAM));
-  const paths = new Set([...known.map(key => key.split('#')[0] ?? key), ...expand(cwd, inputs.paths)]);
+  const paths = new Set([...known.map(key => key.split('#')[0] ?? key), ...expand(place, inputs.paths)]);
   const files = [...paths].filter(path => isWatched(cwd, path));
   return Object.fromEntries([
     ...files.flatMap(path => Object.entries(partsAt({ cwd, env }, path, inputs))),
@@ -125,7 +132,7 @@ const PASSED_BY = /^(\..*|node_modules|venv|build|dist|target|__pycache__)$/;
 const MOST_FOLDERS = 20_000;
 
 /** Two stars stand for the folder itself and every one below it: all that are looked for in one folder are found by one look. */
-function expand(cwd: string, paths: readonly string[]): readonly string[] {
+function expand(place: InputPlace, paths: readonly string[]): readonly string[] {
   const wanted = new Map<string, { readonly names: Set<string>; readonly tools: RegExp[] }>();
   const found = new Set<string>();
   for (const path of paths) {
@@ -139,21 +146,52 @@ function expand(cwd: string, paths: readonly string[]): readonly string[] {
       if (!name.endsWith('*')) found.add(`${dir}${name}`);
     }
   }
-  for (const [dir, { names, tools }] of wanted)
-    for (const path of filesBelow(cwd, dir)) {
-      const name = path.slice(path.lastIndexOf('/') + 1);
-      if (names.has(name) || tools.some(tool => tool.test(name))) found.add(path);
+  for (const [dir, { names, tools }] of wanted) {
+    const isWanted = (name: string) => names.has(name) || tools.some(tool => tool.test(name));
+    // Which files of a folder are meant is asked once, as long as neither it nor the question changes.
+    const question = [dir, ...names, ...tools].join('\n');
+    for (const [folder, list] of foldersBelow(place, dir)) {
+      const meant = list.meant.get(question) ?? list.files.filter(isWanted);
+      list.meant.set(question, meant);
+      for (const name of meant) found.add(`${folder}${name}`);
     }
+  }
   return [...found];
 }
 
-function* filesBelow(cwd: string, dir: string): Generator<string> {
+function* foldersBelow(place: InputPlace, dir: string): Generator<readonly [string, Listed]> {
   const folders = [dir];
   for (let looked = 0; folders.length > 0 && looked < MOST_FOLDERS; looked++) {
     const folder = folders.pop() ?? '';
-    for (const entry of tryTo(() => readdirSync(join(cwd, folder), { withFileTypes: true })) ?? []) {
-      if (!entry.isDirectory()) yield `${folder}${entry.name}`;
-      else if (!PASSED_BY.test(entry.name)) folders.push(`${folder}${entry.name}/`);
-    }
+    const list = listed(place, folder);
+    yield [folder, list];
+    for (const name of list.below) folders.push(`${folder}${name}/`);
   }
 }
+
+interface Listed {
+  /** When it was last changed, in nanoseconds; nobody can set that. */
+  readonly changed: bigint;
+  readonly files: readonly string[];
+  readonly below: readonly string[];
+  /** By what was asked for. */
+  readonly meant: Map<string, readonly string[]>;
+}
+
+/** A folder that nothing has come into or gone from since is not read again. */
+function listed({ cwd, folders }: InputPlace, folder: string): Listed {
+  const at = join(cwd, folder);
+  const changed = tryTo(() => statSync(at, { bigint: true, throwIfNoEntry: false }))?.ctimeNs ?? 0n;
+  const known = folders.get(folder);
+  if (known && known.changed === changed) return known;
+  const entries = tryTo(() => readdirSync(at, { withFileTypes: true })) ?? [];
+  const names = (isFolder: boolean) =>
+    entries.filter(entry => entry.isDirectory() === isFolder).map(({ name }) => name);
+  const below = names(true).filter(name => !PASSED_BY.test(name));
+  const now = { changed, files: names(false), below, meant: new Map() };
+  // Changed again within one tick of the clock, it would look the same.
+  if (BigInt(Date.now()) - changed / 1_000_000n > TICK) folders.set(folder, now);
+  return now;
+}
+
+const TICK = 2_000n;

@@ -224,10 +224,31 @@ export function isNamedAfter(tool: string): boolean {
   );
 }
 
-/** `.toolrc`, `tool.config.js`, `tool-ci.toml`; not what it writes, and no lock file. */
+/**
+ * `.toolrc`, `tool.config.js`, `tool-ci.toml`, `tool-project`; not what it writes, no lock file, and no source that is only called like it:
+ * `tool-helpers.ts`.
+ */
 export function toolFile(tool: string): RegExp {
   const stem = tool.replace(/-(lint|cli)$/, '').replace(/[.]/g, '\\.');
+  const words = `${stem}(?:rc)?(?:[._-][\\w-]+)*`;
+  const steers = `(?:${words}(?:[._-](?:${STEERING.join('|')}))[\\w.-]*|${words}\\.(?:${SETTINGS.join('|')}))`;
+  const written = '(?!.*(?:lock|report|junit|cache|coverage|result|\\.(?:log|xml|txt|html|md|out)$))';
   return new RegExp(
-    `^(?!.*(?:lock|report|junit|cache|coverage|result|\\.(?:log|xml|txt|html|md|out)$))\\.?${stem}(?:rc)?(?:[._-].*)?$`,
+    `^${written}(?:\\.${stem}(?:rc)?(?:[._-].*)?|${stem}rc(?:[._-].*)?|${steers}|${stem}(?:-\\w+)?)$`,
   );
 }
+
+const STEERING = ['config', 'conf', 'setup', 'settings', 'workspace', 'preset', 'global', 'base', 'env'];
+const SETTINGS = [
+  'jsonc?',
+  'json5',
+  'ya?ml',
+  'toml',
+  'ini',
+  'cfg',
+  'conf',
+  'neon',
+  'properties',
+  'edn',
+  'dist',
+];

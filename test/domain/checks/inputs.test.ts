@@ -97,9 +97,11 @@ describe('what a check rests on', () => {
     [
       'jest',
       ['.jestrc', 'jest.config.ts', 'jest-setup.js'],
-      ['jest-junit.xml', 'jest.test-result', 'jestful.ts'],
+      ['jest-junit.xml', 'jest.test-result', 'jestful.ts', 'jest-helpers.ts', 'jest.ts'],
     ],
     ['stack', ['stack.yaml'], ['stack.yaml.lock', 'stack.log']],
+    ['dune', ['dune', 'dune-project', 'dune.inc.ini'], ['dune_helpers.ml', 'dunes']],
+    ['vitest', ['vitest.config.unit.ts', 'vitest.setup.ts', 'vitest-ci.json'], ['vitest_matchers.ts']],
   ])('files that are named after %s', (tool, yes, no) => {
     for (const name of yes) expect(name).toMatch(toolFile(tool));
     for (const name of no) expect(name).not.toMatch(toolFile(tool));
