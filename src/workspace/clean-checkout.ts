@@ -51,23 +51,25 @@ export function makeCleanPlace(base: string | readonly string[] = usualBases()):
   };
 }
 
-/** In the first of these that takes one. */
+/** In the first of these that takes one, and in which programs can be run; where that is in none, in the first all the same. */
 function makeFirst(bases: readonly string[]): string | Problem {
   let problem: Problem | undefined;
+  let spare: string | undefined;
   for (const base of bases)
     try {
       sweepCleanPlaces(base);
       const root = mkdtempSync(join(realpathSync(base), `${PREFIX}${ownNamespace()}-${process.pid}-`));
-      if (mayRunPrograms(root)) return root;
-      rmSync(root, { recursive: true });
-      problem ??= { where: base, what: NO_PROGRAMS, fix: 'set TMPDIR to another folder' };
+      if (mayRunPrograms(root)) {
+        if (spare !== undefined) rmSync(spare, { recursive: true });
+        return root;
+      }
+      if (spare === undefined) spare = root;
+      else rmSync(root, { recursive: true });
     } catch (error) {
       problem ??= { where: base, what: errorWords(error), fix: 'set TMPDIR to a folder that can be written' };
     }
-  return problem ?? { where: tmpdir(), what: 'there is no folder for what is temporary' };
+  return spare ?? problem ?? { where: tmpdir(), what: 'there is no folder for what is temporary' };
 }
-
-const NO_PROGRAMS = 'it is mounted with noexec, so no check could run a program of the project there';
 
 /** The system says of no file that it may be run where that is forbidden to all of them. */
 function mayRunPrograms(folder: string): boolean {

@@ -249,6 +249,22 @@ describe.skipIf(!canMount)('a clean checkout that cannot be made', () => {
   });
 });
 
+test.skipIf(!canMount)(
+  'where no temporary folder lets programs run, a check by an interpreter does',
+  async () => {
+    const work = repo({ ...FILES, check: 'ls made-*\n' });
+    const temporary = folder('ralph-noexec-');
+    const mounts = [temporary.dir, '/var/tmp'].map(dir => `mount -t tmpfs -o noexec,mode=1777 none '${dir}'`);
+    const options = {
+      prefix: ['unshare', '-m', 'sh', '-c', `${mounts.join(' && ')} && exec "$@"`, 'sh'],
+      env: { TMPDIR: temporary.dir },
+    };
+    const flags = ['Add', '--proof', 'clean', '--check', 'sh check', '--max-iterations', '2'];
+    const { code, said } = await loop(work, WRITES, flags, options);
+    expect(code, said).toBe(0);
+  },
+);
+
 test('git that tidies up in a turn does it before the turn is over', async () => {
   const work = repo(FILES);
   for (const [key, value] of [

@@ -76,7 +76,7 @@ export const MACHINES: Readonly<Record<string, Machine>> = {
   'a `TMPDIR` with `noexec`': {
     impossible: cannotMount,
     options: (_, { dir }) => ({ env: { TMPDIR: dir }, prefix: inNamespace(disk(dir, 'noexec')) }),
-    note: 'clean checkouts are made in `/var/tmp`',
+    note: 'clean checkouts are made in `/var/tmp`; where that has `noexec`, too, a check that starts a program of the project fails',
   },
   'a full disk below the state folder': {
     impossible: cannotMount,

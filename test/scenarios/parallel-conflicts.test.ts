@@ -71,11 +71,12 @@ it.each([
   const tasks = '- [ ] Add one\n- [ ] Add two\n';
   const rig = rigFor(repo({ 'README.md': '# test\n', 'tasks.md': tasks, 'binary.bin': 'a\0b' }));
   const write = (word: string) => `printf 'a\\0${word}' > binary.bin`;
-  rig.does('T1', 'task', write('one'));
+  // Both begin with the same commit.
+  rig.does('T1', 'task', `until test -e $LANE_AGENT/begun; do sleep 0.05; done\n${write('one')}`);
   rig.does(
     'T2',
     'task',
-    `if grep -q one binary.bin; then ${script}\nelse ${WAIT('Add one')}\n${write('two')}\nfi`,
+    `touch $LANE_AGENT/begun\nif grep -q one binary.bin; then ${script}\nelse ${WAIT('Add one')}\n${write('two')}\nfi`,
   );
   const { code, result } = await runTasks(rig);
   expect([code, result.stopReason]).toEqual([1, 'needs_you']);
