@@ -11,7 +11,13 @@ import { deadState } from '../store/overview.ts';
 import type { RunPaths } from '../store/paths.ts';
 import { readRunFile } from '../store/run-file.ts';
 import { createRunFold } from './run-fold.ts';
-import { type Integrity, type RunReading, type RunView, viewHasBegun } from './run-view.ts';
+import {
+  type Integrity,
+  type IterationView,
+  type RunReading,
+  type RunView,
+  viewHasBegun,
+} from './run-view.ts';
 import { storyViews } from './story-views.ts';
 
 /** With the result; null: the run has not ended, was cut off, or cannot be believed. */
@@ -32,11 +38,13 @@ export function readRun(id: string, paths: RunPaths, look: (entry: RawEntry) => 
   const isBelieved = integrity.trust.kind === 'intact';
   // What a ledger says of its end that nobody vouches for is no end.
   const named = { ...folded, runId: id, command: commandOf(folded, paths) };
-  const view = isBelieved ? named : { ...named, ending: null };
+  const view = isBelieved ? named : { ...named, ending: null, iterations: named.iterations.map(unended) };
   const state = folded.ending && !isBelieved ? 'unverified' : stateOf(view, paths, isBelieved);
   const stories = storyViews(view, paths);
   return { id, state, view, integrity, stories, result: isBelieved ? result : null };
 }
+
+const unended = (iteration: IterationView): IterationView => ({ ...iteration, stopReason: null });
 
 const PIECE = 4 * 1024 * 1024;
 

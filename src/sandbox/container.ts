@@ -16,6 +16,7 @@ import { type Door, startProxy } from './proxy.ts';
 export const container: SandboxProvider = {
   name: 'container',
   level: 'container',
+  leaves: 'all that is in the image, and in the work tree, can be read',
   probe: async world => {
     const found = await findEngine(world);
     return Array.isArray(found) ? { ok: true, what: found[0] ?? '' } : (found as Probe);

@@ -73,6 +73,8 @@ export interface SandboxProvider {
   readonly level: 'virtual machine' | 'container' | 'process';
   /** Whether it works here, found out by running something in it. Never rejects. */
   probe(world: ProbeWorld): Promise<Probe>;
+  /** What it neither hides nor protects, in any run. */
+  readonly leaves: string;
   /** What of the spec it cannot keep, a sentence each. */
   cannot(spec: SandboxSpec): readonly string[];
   /** `deny` is called with what the sandbox has stopped, as it happens. */

@@ -13,6 +13,7 @@ import { makeFolder } from './provider.ts';
 export const sbx: SandboxProvider = {
   name: 'sbx',
   level: 'virtual machine',
+  leaves: 'the work tree can be read; it hides no folder, so a clean proof sees what the agent left there',
   probe,
   cannot: ({ network, secrets, hidden, writable }) => [
     ...(network.mode === 'allowlist'

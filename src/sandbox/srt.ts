@@ -17,6 +17,8 @@ import type { Question, SrtConfig } from './srt-host.ts';
 export const srt: SandboxProvider = {
   name: 'srt',
   level: 'process',
+  leaves:
+    'files outside of your home, and in it those whose names do not say that they are secret, can be read; named pipes of yours can be written to',
   probe,
   cannot: ({ limits }) =>
     Object.keys(limits).length === 0

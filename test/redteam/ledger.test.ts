@@ -126,6 +126,34 @@ function onFiles(name: string, change: (run: Stopped) => void): Attack {
 const rewrite = (run: Stopped, change: (lines: Lines) => Lines) =>
   writeFileSync(run.ledger, rechained(change(linesOf(run))));
 
+/** What somebody does to the record itself, whom no wall kept from it. */
+const CHANGES: readonly (readonly [how: string, change: (text: string) => string])[] = [
+  ['A result is edited', text => text.replace('"passed":true', '"passed":true ')],
+  ['A line is taken out', text => text.split('\n').toSpliced(4, 1).join('\n')],
+  ['A line is added', text => `${text}{"type":"run-ended","result":{"success":true}}\n`],
+  ['Bytes are added', text => text.replace('\n', '\n\u0000\u0001\n')],
+];
+
+/** Each says why, and neither that it is done nor what was proven, and none ends with 0. */
+const READERS: readonly (readonly string[])[] = [
+  ...[['status', 'RUN'], ['status', 'RUN', '--json'], ['log'], ['show'], ['explain'], ['explain', '--json']],
+  ...['md', 'json', 'junit', 'sarif'].map(format => ['report', '--format', format]),
+  ...[
+    ['report', '--bundle', 'BUNDLE'],
+    ['verify', 'BUNDLE'],
+    ['replay', 'RUN'],
+    ['land'],
+    ['land', '--json'],
+    ['pr'],
+  ],
+  ...[['discard'], ['fork', 'RUN', '--at', '1', '--agent', 'true'], ['resume', 'RUN']],
+];
+
+const recordsOf = ({ home }: Arena) =>
+  readdirSync(join(home, '.local/state/ralph/runs'), { recursive: true, encoding: 'utf8' })
+    .filter(name => name.endsWith('events.jsonl'))
+    .map(name => join(home, '.local/state/ralph/runs', name));
+
 attacks('The ledger', [
   onFiles('The last line of the ledger is edited', ({ ledger }) => {
     const text = readFileSync(ledger, 'utf8');
@@ -238,6 +266,27 @@ attacks('The ledger', [
       return isRefused({ ...run, project: other, ralph: call });
     },
   },
+  ...CHANGES.map(
+    ([how, change]): Attack => ({
+      name: `${how} in the state folder itself, and every reader is asked`,
+      held: EVERYWHERE,
+      async attempt(arena) {
+        const run = await stopped(arena, `touch proven; ${SAYS_DONE}`);
+        const [record = ''] = recordsOf(arena);
+        writeFileSync(record, change(readFileSync(record, 'utf8')));
+        const bundle = join(arena.home, 'run.proof');
+        const asked = READERS.map(words => words.map(word => (word === 'BUNDLE' ? bundle : word)));
+        for (const words of asked) {
+          const { code, stdout } = await run.ralph(...words.map(word => (word === 'RUN' ? run.id : word)));
+          const isDone = /\bDone\b|the checks passed|^holds +(result|proof|check)|"stopReason": ?"all/m.test(
+            stdout,
+          );
+          if (code === 0 || isDone) throw new Error(`${words.join(' ')}: ${code} ${stdout}`);
+        }
+        return true;
+      },
+    }),
+  ),
   {
     name: 'The agent deletes the records in the state folder',
     held: { plain: false, contained: true, sandboxed: true },

@@ -34,6 +34,7 @@ const unasked = (path: string, isThere: boolean): Attack => ({
 const PATHS = [
   ...['.vscode/mcp.json', '.vscode/tasks.json', '.cursor/mcp.json', '.zed/tasks.json', '.idea/workspace.xml'],
   ...['.devcontainer/devcontainer.json', 'mise.toml', '.aider.conf.yml', '.husky/pre-commit', '.lfsconfig'],
+  ...['.pre-commit-config.yaml', 'lefthook.yml', '.helix/languages.toml', '.Rprofile'],
 ];
 
 const SECRETS = [

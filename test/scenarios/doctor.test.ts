@@ -197,3 +197,11 @@ test('people get a line each, and nothing is written', async () => {
   expect(stdout).toMatch(/\nA loop can run here\.\n$/);
   expect(existsSync(project.path('.ralph'))).toBe(false);
 });
+
+test('of a sandbox that works it says what is left open', async () => {
+  const { stdout } = await ralph(['doctor', '--json'], { cwd: folder().dir });
+  const findings: readonly { readonly topic: string; readonly level: string; readonly what: string }[] =
+    JSON.parse(stdout).findings;
+  const working = findings.filter(({ topic, level }) => topic.startsWith('sandbox ') && level === 'ok');
+  for (const { what } of working) expect(what).toMatch(/\. Left open: .*can be read/);
+});

@@ -178,9 +178,13 @@ describe('what does not hold', () => {
     const { predicate } = partsOf(await run.report()).statement;
     const events = recordOf(run.work, predicate.run.id, run.env).events;
     writeFileSync(events, readFileSync(events, 'utf8').replace('"exitCode":0', '"exitCode":0 '));
-    const { code, stdout } = await verify(run.work.dir, await run.report());
+    const bundle = join(run.place, 'changed.proof');
+    const written = await ralph(['report', '--bundle', bundle], { cwd: run.work.dir, env: run.env });
+    expect(written).toMatchObject({ code: 1, stderr: expect.stringContaining('has been changed') });
+    const { code, stdout } = await verify(run.work.dir, bundle);
     expect(code).toBe(1);
     expect(stdout).toMatch(/^does not hold {2}ledger:/m);
+    expect(stdout).not.toMatch(/^holds +(result|proof|check)/m);
   });
 
   test('checks that are red on this machine; and of a bundle that does not hold nothing is run', async () => {

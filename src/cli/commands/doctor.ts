@@ -278,7 +278,10 @@ function sandboxFindings({ cwd, env }: World, settings: SandboxSettings): Promis
       const found = await provider.probe({ cwd, env, container });
       const sealed = provider.name === 'sbx' ? '' : ', also for --proof sealed';
       if (found.ok)
-        return { topic, level: 'ok', what: `works (${found.what}): --sandbox=${provider.name}${sealed}` };
+        return {
+          ...{ topic, level: 'ok' },
+          what: `works (${found.what}): --sandbox=${provider.name}${sealed}. Left open: ${provider.leaves}`,
+        };
       return { topic, level: 'fact', what: `does not work here: ${found.why}`, fix: found.fix };
     }),
   );

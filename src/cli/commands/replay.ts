@@ -56,14 +56,18 @@ async function show({ output }: Call, { id, paths, unit }: WantedRun): Promise<E
       return [];
     }
   });
+  const ledger = trustWith(paths.trust, problems);
+  // What nobody vouches for is not judged: a verdict of it would be read as one.
+  if (warnOfLedger(output, 'replay', ledger) !== 0) {
+    answer(output, { runId: id, same: false, ledger, iterations: [] }, () => `Run ${id}: not judged again`);
+    return 1;
+  }
   const same = iterations.every(each => each.same) && damaged.length === 0;
   for (const problem of damaged) output.error(`ralph replay: ${problem}\n`);
-  const ledger = trustWith(paths.trust, problems);
-  const trusted = warnOfLedger(output, 'replay', ledger);
   answer(output, { runId: id, same, ledger, iterations }, () =>
     [`Run ${id}, judged again`, '', ...replayLines(iterations, file.command, styleOf(output))].join('\n'),
   );
-  return same ? trusted : 1;
+  return same ? 0 : 1;
 }
 
 /** Each verdict, and whether the judge of this version agrees. */

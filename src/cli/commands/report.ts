@@ -1,6 +1,7 @@
 /** `ralph report`: a run, or all of them, as a file for people or for programs. */
 import { extname, resolve } from 'node:path';
 import type { LedgerTrust } from '../../domain/run/ledger-trust.ts';
+import type { ExitCode } from '../../domain/run/stop-reason.ts';
 import { didYouMean, type Problem } from '../../domain/text/problem.ts';
 import { writeAtomic } from '../../platform/files.ts';
 import { VERSION } from '../../platform/version.ts';
@@ -50,7 +51,7 @@ export const report: CliCommand = {
 /** Of many runs each says for itself whether it can be believed. */
 const NO_DOUBT: LedgerTrust = { kind: 'intact' };
 
-async function bundleRun(call: Call): Promise<0> {
+async function bundleRun(call: Call): Promise<ExitCode> {
   const { cwd, env, options } = call;
   const [file, key] = [options.bundle, options.signKey];
   if (typeof file !== 'string') refuse('--sign-key', 'needs --bundle: only a bundle is signed');
@@ -58,14 +59,14 @@ async function bundleRun(call: Call): Promise<0> {
   if (other !== undefined) refuse(`--${other}`, 'cannot be combined with --bundle', 'leave one of them out');
   const { writeBundle } = await import('../../proof/bundle/write.ts');
   const signing = { key: typeof key === 'string' ? resolve(cwd, key) : undefined, world: { cwd, env } };
-  const text = await withRun(call, ({ id, paths }) =>
+  const { text, trust } = await withRun(call, ({ id, paths }) =>
     orThrow(writeBundle({ ...signing, id, paths, version: VERSION })),
   );
   const path = resolve(cwd, file);
   writeAtomic(path, text, 0o600);
   const signed = key === undefined ? ' (not signed)' : '';
   call.output.human(`${path}${signed}\n`);
-  return 0;
+  return warnOfLedger(call.output, 'report', trust);
 }
 
 /** Throws everything that is wrong with the flags at once. */

@@ -83,7 +83,8 @@ export function overview(state: RunState, around: Around): RunOverview {
     agent: head?.agent ?? null,
     title: head?.title ?? null,
     sandbox: head?.sandbox ?? null,
-    stopReason: result?.stopReason ?? null,
+    // An ending that nobody vouches for is none.
+    stopReason: (around.ledger.kind === 'intact' && result?.stopReason) || null,
     iteration: result ? result.iterations.length : (iteration?.number ?? 0),
     story: result || iteration?.story === undefined ? null : `${iteration.mode} ${iteration.story}`,
     until: (around.state === 'waiting' && waiting?.until) || null,

@@ -12,10 +12,28 @@ export const RUN_UNASKED: readonly string[] = [
   // On opening it: tasks, servers of tools, settings that name programs, containers.
   ...['.vscode', '.cursor', '.windsurf', '.zed', '.idea', '.fleet', '.kiro', '.roo', '.continue', '.trae'],
   ...['.devcontainer', '.devcontainer.json', '.gitpod.yml', '.mcp.json', '.aider.conf.yml'],
-  ...['.exrc', '.nvimrc', '.nvim.lua', '.vimrc', '.lvimrc', '.dir-locals.el', '.dir-locals-2.el'],
-  ...['.gdbinit', '.lldbinit', '.pdbrc', '.pythonstartup'],
-  // With the next command of git.
-  ...['.husky', '.lfsconfig'],
+  ...['.helix', '.exrc', '.nvimrc', '.nvim.lua', '.vimrc', '.lvimrc', '.dir-locals.el', '.dir-locals-2.el'],
+  // On starting an interpreter or a debugger in it.
+  ...[
+    '.gdbinit',
+    '.lldbinit',
+    '.pdbrc',
+    '.pythonstartup',
+    '.Rprofile',
+    '.irbrc',
+    '.pryrc',
+    '.ghci',
+    '.octaverc',
+  ],
+  // With the next command of git: the hooks of programs that are installed once, and obey these from then on.
+  ...['.husky', '.lfsconfig', '.pre-commit-config.yaml', '.pre-commit-config.yml', '.overcommit.yml'],
+  ...['lefthook', 'lefthook-local'].flatMap(name => [
+    `${name}.yml`,
+    `${name}.yaml`,
+    `.${name}.yml`,
+    `.${name}.yaml`,
+  ]),
+  ...['lefthook.toml', 'lefthook.json', '.lefthook', '.lefthook-local'],
 ];
 
 /** Of a home: whether a name says that a file, or a folder with all that is in it, holds keys, passwords, logins or what was typed. */

@@ -39,6 +39,7 @@ export async function verifyBundle(bundle: Bundle, options: VerifyOptions): Prom
   const derived = derive(predicate.ledger.entries);
   const committed = typeof derived === 'string' ? undefined : derived.committed;
   const signed = signatureClaim(bundle, options);
+  const ledger = ledgerClaim(predicate);
   const repository = await claimsOfRepository(options.place, {
     ...{ ...predicate, committed, asked: options.commit ?? 'HEAD' },
   });
@@ -48,10 +49,10 @@ export async function verifyBundle(bundle: Bundle, options: VerifyOptions): Prom
         ? claims.holds('envelope', 'a bundle of version 1, as it was written')
         : claims.fails('envelope', 'it was changed after it was written: its digest is another'),
       ...signed,
-      ledgerClaim(predicate),
+      ledger,
       ...(typeof derived === 'string'
         ? [claims.fails('result', derived)]
-        : [...agreement(bundle, derived), ...runClaims(predicate)]),
+        : [...agreement(bundle, derived), ...runClaims(predicate).map(claim => resting(claim, ledger))]),
       ...repository.claims,
     ],
     isSigned: signature !== undefined,
@@ -87,6 +88,12 @@ function ledgerClaim({ ledger }: Predicate): Claim {
   if (ledger.trust === 'changed')
     return claims.fails('ledger', 'it had been changed before the bundle was written');
   return claims.unknown('ledger', 'there was no record of it where the bundle was written');
+}
+
+/** What a ledger says that cannot be believed does not hold by that. */
+function resting(claim: Claim, ledger: Claim): Claim {
+  if (ledger.state === 'holds' || claim.state !== 'holds') return claim;
+  return claims.unknown(claim.claim, 'there is only the ledger that says so, and it cannot be believed');
 }
 
 const DERIVED = ['run', 'proof', 'checks', 'inputs', 'reviews', 'violations', 'mutation'] as const;

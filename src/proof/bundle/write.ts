@@ -1,6 +1,6 @@
 /** Writes the bundle of a run that has ended: what its ledger says, the protected files, the settings, and a signature where a key is named. */
 
-import { trustWith } from '../../domain/run/ledger-trust.ts';
+import { type LedgerTrust, trustWith } from '../../domain/run/ledger-trust.ts';
 import type { Json } from '../../domain/text/json.ts';
 import { asObject } from '../../domain/text/json.ts';
 import { isProblem, type Problem } from '../../domain/text/problem.ts';
@@ -24,20 +24,32 @@ export interface BundleRequest {
   readonly world: SshWorld;
 }
 
-export function writeBundle(request: BundleRequest): string | Problem {
-  const statement = describeRun(request);
-  if (isProblem(statement)) return statement;
+interface Described {
+  readonly statement: Statement;
+  readonly trust: LedgerTrust;
+}
+
+export interface Written {
+  readonly text: string;
+  readonly trust: LedgerTrust;
+}
+
+/** With how far the ledger can be believed, which it says itself. */
+export function writeBundle(request: BundleRequest): Written | Problem {
+  const described = describeRun(request);
+  if (isProblem(described)) return described;
+  const { statement, trust } = described;
   const payload = Buffer.from(JSON.stringify(statement));
   const signature =
     request.key === undefined ? undefined : sign(signedBytes(payload), request.key, request.world);
   if (isProblem(signature)) return signature;
   const text = encodeBundle(payload, signature);
-  if (text.length <= MOST_BYTES) return text;
+  if (text.length <= MOST_BYTES) return { text, trust };
   const what = `its bundle would have ${Math.ceil(text.length / 1024 / 1024)} MB, and no reader takes more than ${MOST_BYTES / 1024 / 1024}`;
   return { where: request.id, what };
 }
 
-function describeRun({ id, paths, version }: BundleRequest): Statement | Problem {
+function describeRun({ id, paths, version }: BundleRequest): Described | Problem {
   const cannot = (what: string, fix?: string): Problem => ({ where: id, what, ...(fix && { fix }) });
   const bundled = fileSize(paths.events) === 0 ? undefined : bundleLedger(paths.events);
   if (!bundled) return cannot('it has no ledger, so there is nothing to prove');
@@ -48,7 +60,7 @@ function describeRun({ id, paths, version }: BundleRequest): Statement | Problem
   const { kept, committed: _, ...said } = derived;
   const files = kept === undefined ? [] : protectedFiles(paths, kept);
   if (isProblem(files)) return files;
-  const { kind: trust } = trustWith(paths.trust, misfit === undefined ? [] : [misfit]);
+  const trust = trustWith(paths.trust, misfit === undefined ? [] : [misfit]);
   const file = readRunFile(paths);
   const { commit, tree } = said.proof;
   const statement: Statement = {
@@ -68,11 +80,13 @@ function describeRun({ id, paths, version }: BundleRequest): Statement | Problem
         node: process.version,
         system: `${process.platform} ${process.arch}`,
       },
-      ledger: { trust, ...ledger },
+      ledger: { trust: trust.kind, ...ledger },
     },
   };
   const strange = misfitOf(statement);
-  return strange === undefined ? statement : cannot(`its ledger holds what no Ralph writes: ${strange}`);
+  return strange === undefined
+    ? { statement, trust }
+    : cannot(`its ledger holds what no Ralph writes: ${strange}`);
 }
 
 function protectedFiles(paths: RunPaths, name: string): Predicate['protected'] | Problem {
