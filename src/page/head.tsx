@@ -1,4 +1,5 @@
 /** The verdict, its evidence, the next step, and the run in figures. */
+import { type PullRequestState, pullRequestOf } from '../domain/forge/forge-state.ts';
 import { parentOf } from '../domain/lanes/board.ts';
 import { boardUsage } from '../domain/lanes/board-sums.ts';
 import { boardCost, type Children } from '../report/board-view.ts';
@@ -32,6 +33,7 @@ export function Head({ run, linkTo, children }: HeadProps) {
   const up = parent === undefined ? undefined : linkTo(parent);
   const { ending } = view;
   const ended = endedView(view);
+  const pull = pullRequestOf(view.forge);
   const agent = view.model === null ? view.agent : `${view.agent} (${view.model})`;
   return (
     <header class={`head is-${state}`}>
@@ -72,11 +74,30 @@ export function Head({ run, linkTo, children }: HeadProps) {
             branch <bdi class="mono">{ending.branch}</bdi>
           </span>
         )}
+        {pull && <PullRequest pull={pull} />}
         {view.forkOf !== null && <ForkOf of={view.forkOf} linkTo={linkTo} />}
         {view.sandbox !== null && <span>sandbox {view.sandbox}</span>}
         {view.startedAt !== null && <span>{timeOfDay(view.startedAt)}</span>}
       </p>
     </header>
+  );
+}
+
+/** The address is what the ledger says: nothing but a page is linked. */
+function PullRequest({ pull: { number, address, outcome } }: { readonly pull: PullRequestState }) {
+  const words = `pull request #${number}`;
+  const isPage = /^https?:\/\//i.test(address);
+  return (
+    <span>
+      {isPage ? (
+        <a href={address} title={address} target="_blank" rel="noopener noreferrer nofollow">
+          {words}
+        </a>
+      ) : (
+        words
+      )}
+      {outcome !== null && ` (${outcome.replaceAll('_', ' ')})`}
+    </span>
   );
 }
 

@@ -28,6 +28,35 @@ async function reportOf(options: LedgerOptions): Promise<string> {
 
 const openFile = (file: string, options?: OpenOptions) => open(pathToFileURL(file).href, options);
 
+describe('the pull request of a run', () => {
+  const withPull = (address: string): LedgerOptions => ({
+    ...GOOD,
+    also: iteration =>
+      iteration === 9
+        ? [
+            { type: 'forge', act: 'open', outcome: 'done', detail: '', number: 7, address },
+            { type: 'forge-ended', reason: 'pull_request_ready', detail: '' },
+          ]
+        : [],
+  });
+
+  test('is linked, with how it stands', async () => {
+    const { page, picture } = await openFile(
+      await reportOf(withPull('https://example.org/octo/demo/pull/7')),
+    );
+    const link = page.getByRole('link', { name: 'pull request #7' });
+    expect(await link.getAttribute('href')).toBe('https://example.org/octo/demo/pull/7');
+    await page.getByText('(pull request ready)').waitFor();
+    await picture('report-pull-request', false);
+  });
+
+  test('is no link where its address is no page', async () => {
+    const { page } = await openFile(await reportOf(withPull('javascript:alert(1)')));
+    await page.getByText('pull request #7 (pull request ready)').waitFor();
+    expect(await page.getByRole('link', { name: 'pull request #7' }).count()).toBe(0);
+  });
+});
+
 describe('the report of a run', () => {
   test.each([
     ['light', {}],
