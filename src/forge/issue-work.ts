@@ -20,7 +20,7 @@ import { systemClock } from '../platform/clock.ts';
 import { loadState } from '../store/checkpoint.ts';
 import { readMessages } from '../store/inbox.ts';
 import { isRunning } from '../store/lease.ts';
-import { type ProjectPaths, runPaths } from '../store/paths.ts';
+import { isRecorded, type ProjectPaths, runPaths } from '../store/paths.ts';
 import { listRuns, readRunFile } from '../store/run-file.ts';
 import { createIntegration } from '../workspace/integration.ts';
 import { listWorktrees, openWorktree, type Worktree } from '../workspace/worktree.ts';
@@ -153,7 +153,9 @@ function createIssueRuns({ project, access: { place } }: IssueWorld) {
   const known = new Map<string, number | undefined>();
   const repo = `${place.owner}/${place.name}`;
   const numberOf = (id: string) => {
-    const issue = readRunFile(runPaths(project, id))?.given?.issue;
+    const paths = runPaths(project, id);
+    // An agent can write a run into the project: only what is on record counts.
+    const issue = isRecorded(paths) ? readRunFile(paths)?.given?.issue : undefined;
     return issue?.repo === repo && issue.forge === place.base ? issue.number : undefined;
   };
   return {

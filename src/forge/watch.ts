@@ -134,10 +134,12 @@ async function lookOnce(
   const runs = [...work.runs.latest()].filter(([number, id]) => wanted.has(number) || isLeft(watching, id));
   const begun = runs.map(([number]) => number).filter(number => wanted.has(number) || !settled.has(number));
   let [isUnsure, open] = [false, 0];
+  // A place that is free from now on is for the next look: else the last in the row would get it.
+  const room = { slots: work.room().slots };
   for (const number of new Set([...begun, ...wanted.keys()])) {
     if (stop.stopping.aborted) return 'stopped';
     settled.delete(number);
-    const step = await stepIssue(watching, number, wanted.get(number));
+    const step = await stepIssue(watching, number, wanted.get(number), room);
     if (step === undefined) continue;
     isUnsure ||= step.end === 'later';
     if (step.end === 'rest' && !wanted.has(number) && !work.isDriven(number)) settled.add(number);
@@ -167,6 +169,7 @@ async function stepIssue(
   watching: Watching,
   number: number,
   listed: Issue | undefined,
+  room: { slots: number },
 ): Promise<Stepped | undefined> {
   const { look, work } = watching;
   const seen = await seeIssue(watching, number, listed);
@@ -178,7 +181,7 @@ async function stepIssue(
   let hasNews = await newsOf(watching, number, facts.wanted === 'yes');
   for (let acts = 0; ; acts++) {
     const run = work.runOf(number, facts.label, hasNews);
-    const step = nextForIssue(facts, run, work.room(), look.who);
+    const step = nextForIssue(facts, run, { ...work.room(), ...room }, look.who);
     const { standing } = step;
     show(watching, issue, step, run);
     if (!step.act || acts >= MOST_ACTS) {
@@ -192,6 +195,7 @@ async function stepIssue(
     }
     if (done === 'later') return { standing, end: 'later' };
     if (step.act.kind === 'follow') hasNews = false;
+    if (step.act.kind === 'start' || step.act.kind === 'resume') room.slots--;
   }
 }
 

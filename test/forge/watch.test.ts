@@ -4,10 +4,12 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test, vi } from 'vitest';
 import { agentOf } from '../rig/ended-run.ts';
+import { fakeAgent, type Handler } from '../rig/fake-agent.ts';
 import { createForge, type Fake, TOKEN, word } from '../rig/forge.ts';
 import { ledgerOf, only, recordOf, runsOf } from '../rig/ledger.ts';
 import { ralph, startRalph } from '../rig/ralph.ts';
 import { folder, type Repo, repo } from '../rig/repo.ts';
+import { say } from '../rig/stories.ts';
 
 const FILES = { 'README.md': '# test\n', '.gitignore': '.ralph/\n' };
 
@@ -75,6 +77,16 @@ describe('an issue with the label', () => {
     const before = forge.writes().length;
     expect((await once(work, forge, agent)).code).toBe(0);
     expect([forge.writes().length, runsOf(work).length]).toEqual([before, 1]);
+  });
+
+  test('is worked on, whatever an agent has written into the folder of runs', async () => {
+    const { work, forge, agent } = await project();
+    const issue = { repo: 'octo/demo', forge: forge.url, number: 12 };
+    const fake = { id: '20990101-000000-aaaa', command: 'loop', given: { flags: {}, issue } };
+    work.write(`.ralph/runs/${fake.id}/run.json`, JSON.stringify(fake));
+    forge.issue(12, 'Make a file');
+    const { code, stderr } = await once(work, forge, agent);
+    expect([code, forge.state.pulls.length], stderr).toEqual([0, 1]);
   });
 
   test('begins on the base as the remote has it', async () => {
@@ -259,6 +271,24 @@ describe('several', () => {
       'ralph/issue-12',
       'ralph/issue-13',
     ]);
+  });
+
+  test('spend one budget together', async () => {
+    const { work, forge } = await project();
+    const pays: Handler = async turn => {
+      await turn.write('new.txt', 'new\n');
+      await say(turn, '<promise>COMPLETE</promise>', 0.6);
+    };
+    const agent = await fakeAgent('claude', pays, pays, pays);
+    for (const number of [11, 12, 13]) forge.issue(number, 'Make a file');
+    const args = argsOf('claude', '--once', '--max-cost', '1');
+    const env = { ...forge.env, IS_SANDBOX: '1' };
+    const { code, stdout, stderr } = await ralph(args, { cwd: work.dir, env, path: [agent.bin] });
+    expect(code, stdout + stderr).toBe(1);
+    expect(stdout).toMatch(/#11 Title 11: done/);
+    expect(stdout).toMatch(/#12 Title 12: done/);
+    expect(stdout).toMatch(/#13 Title 13: waiting: the budget is spent/);
+    expect(runsOf(work)).toHaveLength(2);
   });
 
   test('with --parallel beside each other', async () => {

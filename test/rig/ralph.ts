@@ -49,7 +49,8 @@ export function startRalph(args: readonly string[], options: RalphOptions): Runn
     env: testEnv(options),
     stdio: ['pipe', 'pipe', 'pipe'],
   });
-  child.stdin.end(options.input ?? '');
+  // One that ends at once reads nothing.
+  child.stdin.on('error', () => {}).end(options.input ?? '');
   let stdout = '';
   let stderr = '';
   const listeners = new Set<() => void>();
