@@ -364,3 +364,13 @@ describe('an agent that hangs', () => {
 function onlySystemPath(): string {
   return '/usr/bin:/bin';
 }
+
+test('what a settings file holds does nothing to the terminal', async () => {
+  const work = repo();
+  work.settings({ '\u001b[31mred\u0007': 1, agent: { command: '\u001b]0;title\u0007' } });
+  for (const args of [['run', '-p', 'x'], ['migrate'], ['loop', 'x', '--check', 'true']]) {
+    const { code, stderr } = await ralph(args, { cwd: work.dir });
+    expect([args, code, stderr]).toEqual([args, 2, expect.stringContaining('red: unknown setting')]);
+    expect(stderr).not.toMatch(/[\u0000-\u0009\u000b-\u001f]/);
+  }
+});
