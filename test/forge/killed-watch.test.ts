@@ -1,6 +1,8 @@
 /** `ralph watch` is killed at each request that it sends: an issue gets one run, one pull request and each comment once. */
+import { execFileSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import fc from 'fast-check';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { agentOf } from '../rig/ended-run.ts';
 import { createForge, word } from '../rig/forge.ts';
 import { runsOf } from '../rig/ledger.ts';
@@ -88,3 +90,24 @@ test.each([...places('before'), ...places('after')])(
   { timeout: 240_000 },
   async (nth, when) => expect(await killedAt(nth, when)).toEqual(ONCE),
 );
+
+test('while its agent works', { timeout: 240_000 }, async () => {
+  const work = repo({ 'README.md': '# test\n', '.gitignore': '.ralph/\n' });
+  const forge = await createForge(work);
+  const seen = folder('ralph-seen-');
+  // Whoever reads it waits for ever.
+  execFileSync('mkfifo', [seen.path('pipe')]);
+  const waits = 'cat > /dev/null; test -f "$SEEN/go" || { touch "$SEEN/begun"; exec cat "$SEEN/pipe"; }';
+  const agent = agentOf(`${waits}\necho new > new.txt`.replaceAll('$SEEN', seen.dir));
+  forge.issue(12, 'Make a file');
+  const flags = ['--once', '--poll', '0.05', '--check', 'test -f new.txt', '--agent', agent];
+  const options = { cwd: work.dir, env: forge.env };
+  const first = startRalph(['watch', ...flags], options);
+  await vi.waitFor(() => expect(existsSync(seen.path('begun'))).toBe(true), { timeout: 120_000 });
+  first.process.kill('SIGKILL');
+  await first.finished;
+  seen.write('go', '');
+  const { code, stderr } = await startRalph(['watch', ...flags], options).finished;
+  expect(code, stderr).toBe(0);
+  expect([runsOf(work).length, forge.state.pulls.length, forge.said(12).length]).toEqual([1, 1, 3]);
+});
