@@ -1,5 +1,5 @@
 /** Protected files in a session: put back at a stop, in the words and with the effect that they have in an outer loop. */
-import { existsSync, rmSync } from 'node:fs';
+import { existsSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { runHook } from '../../src/hooks/main.ts';
 import { parseState } from '../../src/store/session-file.ts';
@@ -122,6 +122,30 @@ test('a check that changes them proves nothing, and they are put back', async ()
   expect(project.read(TEST)).toBe(RED);
   const violations = (await ledger(project)).filter(({ type }) => type === 'violation');
   expect(violations).toMatchObject([{ violation: { by: `echo true > ${TEST}`, restored: true } }]);
+});
+
+test('a check that changes them and puts them back before it ends proves nothing', async () => {
+  const swap = `cp -p ${TEST} kept; echo true > ${TEST}; sh ${TEST}; end=$?; cat kept > ${TEST}; touch -r kept ${TEST}; exit $end`;
+  const project = repo({ [TEST]: RED, 'swap.sh': `${swap}\n` });
+  project.write('.ralph/settings.json', JSON.stringify({ protect: ['test/**'] }));
+  await command(project, 'Do it --completion-promise DONE --min-tool-calls 0 --check "sh swap.sh"');
+  const { reason, systemMessage } = await stop(project, DONE);
+  expect(reason).toContain(`${TEST} was changed and put back`);
+  expect(systemMessage).not.toContain('PROMISE_ACCEPTED');
+  expect(project.read(TEST)).toBe(RED);
+});
+
+test('a loop in a folder of settings that is a link is kept there, and a link that was put in its place leads nowhere', async () => {
+  const project = repo({ [TEST]: RED, 'shared/keep': '' });
+  symlinkSync('shared', project.path('.claude'));
+  await command(project, LOOP);
+  expect(existsSync(project.path('shared/ralph-loop.local.md'))).toBe(true);
+  expect((await stop(project, DONE)).reason).toContain('failed (exit code 1)');
+  const other = repo({ 'mine.txt': 'mine\n' });
+  rmSync(project.path('.claude'));
+  symlinkSync(other.dir, project.path('.claude'));
+  expect((await stop(project, DONE)).systemMessage ?? '').not.toContain('PROMISE_ACCEPTED');
+  expect(readdirSync(other.dir).sort()).toEqual(['.git', 'mine.txt']);
 });
 
 test('a loop that waits for its session protects from the prompt that takes it', async () => {

@@ -96,6 +96,8 @@ const LATER: readonly (readonly [when: string, later: NonNullable<Planted['later
       ['loop', 'Do it', '--check', 'true', '--max-iterations', '1', '--agent', agent, '--worktree=w'],
     ],
   ],
+  ['`ralph show`, `explain` and `report`', () => [['show'], ['explain'], ['report', '--format', 'html']]],
+  ['`ralph simulate`', () => [['simulate', '--check', 'true']]],
   [
     '`ralph resume`',
     () => [
