@@ -3,7 +3,7 @@
  * repository decides what runs when Ralph looks at the files: filters, hooks, fsmonitor, includes, attributes and submodules of the
  * repository are not known here. What its settings mean for the content of files is taken over when a run begins.
  */
-import { existsSync, realpathSync, rmSync } from 'node:fs';
+import { existsSync, realpathSync, rmSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join, relative, sep } from 'node:path';
 import { defined } from '../domain/text/fields.ts';
@@ -302,10 +302,15 @@ export function toConfig(entries: readonly (readonly [string, string])[]): strin
     .join('');
 }
 
-/** The rules of the repository that are in no file of the work tree, as they are now. */
+/** The rules of the repository that are in no file of the work tree, as they are now. To read a pipe would wait for ever. */
 function infoOf({ commonDir }: Repository, name: 'attributes' | 'exclude'): string {
-  return tryTo(() => readIfThere(join(commonDir, 'info', name))) ?? '';
+  const file = join(commonDir, 'info', name);
+  const stat = tryTo(() => statSync(file));
+  return stat?.isFile() && stat.size <= MOST_RULES ? (tryTo(() => readIfThere(file)) ?? '') : '';
 }
+
+/** Bytes. git reads no more of attributes either. */
+const MOST_RULES = 100 * 1024 * 1024;
 
 /** With what is Ralph's. */
 function excludesOf({ path }: OwnFolder, repository: Repository): string {
