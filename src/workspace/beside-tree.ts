@@ -15,8 +15,9 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { isProblem, type Problem } from '../domain/text/problem.ts';
-import { tryTo } from '../platform/files.ts';
+import { readIfThere, tryTo } from '../platform/files.ts';
 import type { Git } from '../platform/git.ts';
+import { NO_DIFF_RULES } from './own-folder.ts';
 import type { OwnGit } from './own-git.ts';
 import { SUBMODULE, type TreeEntry } from './own-objects.ts';
 import { isRalphs, shownPath } from './repository.ts';
@@ -108,7 +109,7 @@ const CONVERTING = ['text', 'crlf', 'eol', 'ident', 'working-tree-encoding', 'fi
 /** Those that git does not keep as they are, or may not. */
 async function convertedIn(own: OwnGit, entries: readonly TreeEntry[]): Promise<readonly TreeEntry[]> {
   const isAll = own.repository.settings.some(([key]) => key === 'core.autocrlf' || key === 'core.eol');
-  if (isAll || !hasRules(own.top, entries)) return isAll ? entries : [];
+  if (isAll || !hasRules(own, entries)) return isAll ? entries : [];
   const there = own.git.at(own.top);
   const asked = await there.bytes(
     ['check-attr', '-z', '--stdin', ...CONVERTING],
@@ -120,8 +121,10 @@ async function convertedIn(own: OwnGit, entries: readonly TreeEntry[]): Promise<
   return asked.code === 0 ? entries.filter(({ bytes }) => named.has(bytes)) : entries;
 }
 
-/** Whether a file of rules is in a folder that one of these is in: Ralph's own git directory has none for them. */
-function hasRules(top: string, entries: readonly TreeEntry[]): boolean {
+/** Whether the user or the repository has rules beside the files, or a file of rules is in a folder that one of these is in. */
+function hasRules({ top, objects }: OwnGit, entries: readonly TreeEntry[]): boolean {
+  const beside = ['info/attributes', 'attributes'].map(name => readIfThere(join(objects.cwd, name)) ?? '');
+  if (beside.some(text => /\S/.test(text.replace(NO_DIFF_RULES, '')))) return true;
   const folders = new Set<string>();
   for (const { bytes } of entries)
     for (let at = dirname(bytes); !folders.has(at); at = dirname(at)) folders.add(at);

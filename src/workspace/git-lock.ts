@@ -38,7 +38,7 @@ export async function clearGitLocks(place: Place, { from, to }: Span): Promise<r
   });
 }
 
-/** Those that a commit takes: the index, HEAD, and the branch. */
+/** Those that a commit and a fetch take: the index, HEAD, the branch, and where history ends. */
 function locksOf({ gitDir, commonDir }: Pick<Repository, 'gitDir' | 'commonDir'>): readonly string[] {
   const refs = join(commonDir, 'refs');
   const below = existsSync(refs) ? readdirSync(refs, { recursive: true, encoding: 'utf8' }) : [];
@@ -46,6 +46,7 @@ function locksOf({ gitDir, commonDir }: Pick<Repository, 'gitDir' | 'commonDir'>
     join(gitDir, 'index.lock'),
     join(gitDir, 'HEAD.lock'),
     join(commonDir, 'packed-refs.lock'),
+    join(commonDir, 'shallow.lock'),
     ...below.filter(name => name.endsWith('.lock')).map(name => join(refs, name)),
   ];
   return locks.filter(lock => existsSync(lock));

@@ -97,8 +97,9 @@ async function depthOf(own: OwnFolder, source: Source, commit: string): Promise<
     isEmpty(own) || (await own.git.run(['for-each-ref', '--count=1', 'refs/ralph'])).stdout === '';
   const ends = endsOf(own);
   if (isFirst || ends.length === 0) return isFirst ? ['--depth=1'] : [];
+  // A git that was stopped has not said no.
   for (const end of ends.slice(0, MOST_ENDS))
-    if ((await source.git.run(['merge-base', '--is-ancestor', end, commit])).code === 0) return [];
+    if ((await source.git.run(['merge-base', '--is-ancestor', end, commit])).code !== 1) return [];
   return ['--depth=1'];
 }
 

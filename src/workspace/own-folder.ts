@@ -146,7 +146,7 @@ async function fillFolder(own: OwnFolder, repository: Configured, env: Env): Pro
     for (const name of LEFT_BY_OTHERS) rmSync(join(own.path, name), { recursive: true, force: true });
     ensureFolder(join(own.path, 'info'));
     writeWhole(join(own.path, 'config'), configOf(own, pinned, env));
-    writeWhole(join(own.path, 'info/attributes'), `${infoOf(repository, 'attributes')}\n* !diff\n`);
+    writeWhole(join(own.path, 'info/attributes'), `${infoOf(repository, 'attributes')}\n${NO_DIFF_RULES}`);
     writeWhole(join(own.path, 'attributes'), await usersFile(repository, env, ATTRIBUTES));
     writeWhole(join(own.path, 'info/exclude'), excludesOf(own, repository));
     writeWhole(join(own.path, 'excludes'), await usersFile(repository, env, EXCLUDES));
@@ -157,6 +157,9 @@ async function fillFolder(own: OwnFolder, repository: Configured, env: Env): Pro
     return notMade(own, errorWords(error));
   }
 }
+
+/** No file is compared by a program of somebody's. */
+export const NO_DIFF_RULES = '* !diff\n';
 
 /** Nothing of ours has these; whoever wrote one wanted to be obeyed. */
 const LEFT_BY_OTHERS = ['hooks', 'commondir', 'config.worktree', 'objects/info/alternates', 'refs/replace'];

@@ -83,10 +83,13 @@ async function commitAll(
  */
 async function builtOn(own: OwnGit, stand: string, head: string | undefined): Promise<string | Problem> {
   if (head === undefined || head === stand) return stand;
-  const missing = await own.bring(head);
-  if (missing) return missing;
-  const { code, stdout } = await own.objects.run(['merge-base', stand, head]);
-  if (code === 0) return stdout.trim();
+  for (const isWhole of [false, true]) {
+    // A history that was cut short between the two is brought whole.
+    const missing = await own.bring(head, isWhole);
+    if (missing) return missing;
+    const { code, stdout } = await own.objects.run(['merge-base', stand, head]);
+    if (code === 0) return stdout.trim();
+  }
   return { where: own.top, what: `its commits have nothing in common with ${stand}, where it began` };
 }
 

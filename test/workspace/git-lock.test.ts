@@ -13,7 +13,7 @@ const LOCKS = [
   'refs/heads/feat/x.lock',
 ];
 
-const OWN_LOCKS = ['packed-refs.lock', 'refs/ralph/20260101-120000-abcd/int.lock'];
+const OWN_LOCKS = ['packed-refs.lock', 'shallow.lock', 'refs/ralph/20260101-120000-abcd/int.lock'];
 
 async function locked(made: number) {
   const project = repo();

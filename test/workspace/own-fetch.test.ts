@@ -4,6 +4,7 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { openOwnGit } from '../../src/workspace/own-git.ts';
+import { openStoryBranch } from '../../src/workspace/story-branch.ts';
 import { folder, gitEnv, repo } from '../rig/repo.ts';
 
 test('what is fetched arrives as one pack, never object by object', async () => {
@@ -59,4 +60,27 @@ test.each([
   const pushed = await own.objects.run(['push', '--quiet', remote.dir, `${commit}:refs/heads/new`]);
   expect(pushed.code, pushed.output).toBe(0);
   expect(remote.git('rev-list', '--count', 'new')).toBe('4\n');
+});
+
+test('work whose history was cut short here is built on where it began all the same', async () => {
+  const made = repo({ 'a.txt': 'a\n' });
+  const { git } = made;
+  const base = git('rev-parse', 'HEAD').trim();
+  git('checkout', '--quiet', '-b', 'lane');
+  const own = await openOwnGit({ cwd: made.dir, env: gitEnv() });
+  if ('what' in own) throw new Error(own.what);
+  await own.treeOf(base);
+  for (const name of ['one', 'two']) {
+    made.write(`${name}.txt`, name);
+    git('add', '--all');
+    git('commit', '--quiet', '-m', name);
+    const alone = ['fetch', '--quiet', '--depth=1', `file://${made.dir}`, 'HEAD:refs/ralph/alone'];
+    if (name === 'one') expect((await own.objects.run(alone)).code).toBe(0);
+  }
+  made.write('three.txt', 'three');
+  const branch = await openStoryBranch({ cwd: made.dir, env: gitEnv() }, 'lane');
+  if ('what' in branch) throw new Error(branch.what);
+  branch.begin(base);
+  const saved = await branch.commitWork(undefined, 'three');
+  expect(saved).not.toHaveProperty('what');
 });
