@@ -2,6 +2,8 @@
  * git, asked so that it answers the same everywhere: it prompts for nothing, runs no hook, takes no lock it can do
  * without, and finds its repository by the folder alone, also when Ralph itself was started by a git hook.
  */
+
+import { isAbsolute } from 'node:path';
 import { type Answered, askProgram } from './ask.ts';
 import { type Captured, type CaptureOptions, capture, TOO_LONG } from './capture.ts';
 import type { Command, Confinement } from './confinement.ts';
@@ -157,7 +159,7 @@ export function withAttachedGit(env: Env): Env {
 
 async function captured(argv: readonly [string, ...string[]], options: CaptureOptions): Promise<Captured> {
   const waits = new AbortController();
-  const end = watchPipes(options.cwd, why => waits.abort(why));
+  const end = watchPipes([options.cwd, ...argv.slice(1).filter(isAbsolute)], why => waits.abort(why));
   const signal = AbortSignal.any([waits.signal, ...(options.signal ? [options.signal] : [])]);
   const answer = await capture(argv, { ...options, signal });
   end();
@@ -190,7 +192,7 @@ async function streamed(
     timeout: TIMEOUT,
     ...(traffic.input !== undefined && { input: traffic.input }),
   });
-  const endWatch = watchPipes(command.cwd, why => {
+  const endWatch = watchPipes([command.cwd], why => {
     errors = why;
     child.stop('waits', 'at-once');
   });

@@ -290,3 +290,23 @@ test('the words of git are read in English, whatever the language is', async () 
   expect(said + stdout).toContain("git's index still has the committed files");
   expect(said + stdout).toMatch(/If no other git is running here, remove it: `rm [^`]*index\.lock/);
 });
+
+describe('a named pipe where git expects a file, for which it would wait for ever', () => {
+  const withPipe = (path: string) => {
+    const work = repo({ 'a.txt': 'a\n' });
+    rmSync(work.path(path), { force: true });
+    execFileSync('mkfifo', [work.path(path)]);
+    return loop(work, WRITES, ['Do it', '--check', 'true']);
+  };
+
+  test.each(['.git/info/attributes', '.git/info/exclude'])('%s: what it says is not needed', async path => {
+    const { code, said, turns } = await withPipe(path);
+    expect([code, turns.length], said).toEqual([0, 1]);
+  });
+
+  test('.gitattributes: it is named before anything is spent', async () => {
+    const { code, said, turns } = await withPipe('.gitattributes');
+    expect([code, turns.length]).toEqual([2, 0]);
+    expect(said).toContain('.gitattributes is a named pipe, and git waits for it: remove it');
+  });
+});
