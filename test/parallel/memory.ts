@@ -62,7 +62,7 @@ export function memory(base: Files) {
   };
   // As much of it as the queue asks for.
   const own = {
-    ...{ top: '/p', prefix: '' },
+    ...{ top: '/p', prefix: '', repository: { gitDir: '/p/.git', commonDir: '/p/.git' } },
     treeOf: async (commit: string) => treeOf(commit),
     bring: async () => undefined,
     changedPaths: async (before: string, after: string) => changedPaths(before, after),
