@@ -1,4 +1,5 @@
 /** Brings commits of the repository into Ralph's own directory. What arrives is hashed anew: a forged object is not taken for another. */
+import { appendFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Problem } from '../domain/text/problem.ts';
 import { namesIn, readIfThere } from '../platform/files.ts';
@@ -121,9 +122,24 @@ export async function bringWhole(
   if (isWhole) for (const end of ends) await fetchCommit(own, source, end, WHOLE);
   // That of the first commit is where it came from; another one that ends the history here stands beside it.
   const isCut = ends.length > 1 && ends.includes(commit);
-  if (!isCut && (await own.git.run(['rev-list', '--quiet', commit, '--'])).code === 0) return undefined;
+  if (!isCut && (await isReadable(own, commit))) return undefined;
   const why = await fetchCommit(own, source, commit, isCut ? WHOLE : []);
-  return why === undefined ? undefined : { where: commit, what: `it cannot be read: ${why}` };
+  if (why !== undefined) return { where: commit, what: `it cannot be read: ${why}` };
+  if (ends.length === 0) await isReadable(own, commit);
+  return undefined;
+}
+
+/**
+ * Whether all that it is built on is here. A fetch that was killed leaves its objects, and not always the list of those whose history ends
+ * here: they are added to it.
+ */
+async function isReadable(own: OwnFolder, commit: string): Promise<boolean> {
+  for (let tries = 0; ; tries++) {
+    const { code, output } = await own.git.run(['rev-list', '--quiet', commit, '--']);
+    const [, end] = /Failed to traverse parents of commit ([0-9a-f]{40,64})/.exec(output) ?? [];
+    if (code === 0 || end === undefined || tries === MOST_ENDS) return code === 0;
+    appendFileSync(join(own.path, 'shallow'), `${end}\n`);
+  }
 }
 
 const WHOLE = ['--depth=2147483647'];

@@ -1,6 +1,6 @@
 /** A fetch into Ralph's own directory brings a commit with its files, or not at all. */
 import { execFileSync } from 'node:child_process';
-import { readdirSync } from 'node:fs';
+import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { openOwnGit } from '../../src/workspace/own-git.ts';
@@ -83,4 +83,25 @@ test('work whose history was cut short here is built on where it began all the s
   branch.begin(base);
   const saved = await branch.commitWork(undefined, 'three');
   expect(saved).not.toHaveProperty('what');
+});
+
+test('where nobody wrote down that a history ends, it ends all the same', async () => {
+  const made = repo({ 'a.txt': 'a\n' });
+  const { git } = made;
+  const commit = (name: string) => {
+    made.write(`${name}.txt`, name);
+    git('add', '--all');
+    git('commit', '--quiet', '-m', name);
+    return git('rev-parse', 'HEAD').trim();
+  };
+  const base = commit('base');
+  const own = await openOwnGit({ cwd: made.dir, env: gitEnv() });
+  if ('what' in own) throw new Error(own.what);
+  await own.treeOf(base);
+  // A fetch that was killed between its objects and this file leaves the one without the other.
+  rmSync(join(own.objects.cwd, 'shallow'));
+  commit('one');
+  const head = commit('two');
+  expect(await own.bring(head)).toBeUndefined();
+  expect((await own.objects.run(['merge-base', base, head])).stdout.trim()).toBe(base);
 });
