@@ -7,6 +7,7 @@ import { SHAPES } from './shapes.ts';
 
 const STEPS: readonly HeldGit[] = [
   { git: 'commit --quiet', when: 'after' },
+  { git: 'update-ref', when: 'after' },
   { git: 'update-index -z --index-info', when: 'before' },
   // With the lock of the branch in its hands.
   { git: 'prepared', when: 'hooks/reference-transaction' },
@@ -16,6 +17,7 @@ const MORE_STEPS: readonly HeldGit[] = [
   { git: 'read-tree --reset', when: 'before' },
   { git: 'read-tree --reset', when: 'after' },
   { git: 'commit --quiet', when: 'before' },
+  { git: 'update-ref', when: 'before' },
   { git: 'update-index -z --index-info', when: 'after' },
   { git: 'push', when: 'before' },
   { git: 'push', when: 'after' },
@@ -27,6 +29,17 @@ const rows = (IS_CAMPAIGN ? [...STEPS, ...MORE_STEPS] : STEPS).flatMap(step =>
   (IS_CAMPAIGN ? [...SIGNALS, ...MORE_SIGNALS] : SIGNALS).map(signals => ({ ...step, signals })),
 );
 
+/** A setting of the user's about commits: git makes them, and not Ralph. */
+const gitCommits = {
+  ...SHAPES.runWithPush,
+  make() {
+    const project = SHAPES.runWithPush.make();
+    project.git('config', 'commit.status', 'false');
+    return project;
+  },
+};
+const BY_GIT = /^(commit --quiet|read-tree --reset)/;
+
 let calm: CameTo;
 test('undisturbed', async () => {
   calm = await disturbed(SHAPES.runWithPush, []);
@@ -34,7 +47,8 @@ test('undisturbed', async () => {
 
 test.each(rows)('$signals $when git $git', async ({ git, when, signals }) => {
   const moment: HeldGit = { git, when };
-  const ended = await disturbed(SHAPES.runWithPush, [{ moment, signals }]);
+  const shape = BY_GIT.test(git) ? gitCommits : SHAPES.runWithPush;
+  const ended = await disturbed(shape, [{ moment, signals }]);
   expect(ended.kills, 'git came by there').toBe(1);
   expectSame(ended, calm, 'runWithPush');
 });
