@@ -222,9 +222,9 @@ describeWithPostgres('a list of stories in a fleet', () => {
     const unit = await rig.submit(...CHECK);
     const one = rig.worker('one', '--slots', '2');
     await rig.until('a review', () => rig.reached('review'));
+    lanes.does('US-002', 'review', ':');
     one.process.kill('SIGKILL');
     rig.worker('two', '--slots', '2');
-    lanes.does('US-002', 'review', ':');
     await rig.untilState(unit, 'done');
     const alone = three();
     await runParallel(alone, '--parallel', '2', ...CHECK);
