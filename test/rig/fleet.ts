@@ -135,7 +135,7 @@ export function fleetRig(
         async () => {
           if (!(await holds())) throw new Error(`still not: ${what}`);
         },
-        { timeout: 120_000, interval: 200 },
+        { timeout: 240_000, interval: 200 },
       ),
     untilState: (unit, state) =>
       vi.waitFor(
@@ -143,7 +143,7 @@ export function fleetRig(
           const [now] = await sql('select state, detail from ralph.unit where id = $1', unit);
           if (now?.state !== state) throw new Error(`it is ${now?.state}, ${now?.detail}, and not ${state}`);
         },
-        { timeout: 120_000, interval: 200 },
+        { timeout: 240_000, interval: 200 },
       ),
     gate(name) {
       const path = join(orders, name);
