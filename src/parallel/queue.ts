@@ -6,6 +6,7 @@ import { type Checked, checkSlots, nextMerge, type QueueAction } from '../domain
 import { listSome } from '../domain/text/feedback.ts';
 import { formatProblem, isProblem } from '../domain/text/problem.ts';
 import { warn } from '../engine/steps.ts';
+import { errorWords } from '../platform/error-words.ts';
 import type { RunContext } from '../turns/context.ts';
 import { listCheckInputs } from '../workspace/check-inputs.ts';
 import type { Integration } from '../workspace/integration.ts';
@@ -61,7 +62,7 @@ export function createQueue(world: QueueWorld) {
       if (action.kind === 'check') {
         const { number } = action.candidate;
         checking.add(number);
-        void checkCandidate(world, action).then(({ verdict, words, seconds }) => {
+        const over = ({ verdict, words, seconds }: Awaited<ReturnType<typeof checkCandidate>>) => {
           checking.delete(number);
           if (verdict === 'cut-off') return changed();
           times.checks.push(seconds);
@@ -69,7 +70,11 @@ export function createQueue(world: QueueWorld) {
           else checked.set(number, verdict);
           failed.set(number, words);
           changed();
-        });
+        };
+        // What nobody expected halts the queue: it would wait for this candidate for ever.
+        const failedToCheck = (error: unknown) =>
+          over({ verdict: 'halt', words: `it could not be checked: ${errorWords(error)}`, seconds: 0 });
+        void checkCandidate(world, action).then(over, failedToCheck);
         return true;
       }
       busy = true;

@@ -235,3 +235,16 @@ test('nothing is merged by a run that was asked to stop', async () => {
   run.stop.request('interrupted', 'after-this-step');
   expect(await run.merging.step(() => {})).toBe(false);
 });
+
+test('a check that breaks in a way that nobody expected halts the queue, and says how', async () => {
+  const run = parallelRun(BASE, { check: green });
+  Object.defineProperty(run.queueWorld.integration.own, 'repository', {
+    get() {
+      throw new Error('the disk is on fire');
+    },
+  });
+  await run.queue('A', 'base', { 'a.txt': 'A' });
+  await run.drain();
+  expect(run.merging.halted()).toContain('the disk is on fire');
+  expect(run.told()).not.toContain('A landed');
+});
