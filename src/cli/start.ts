@@ -1,4 +1,8 @@
 /** Starts a run from the command line: its reporters and its signals around `openRun`; and ends with its exit code. */
+
+import { appendFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import type { LoopResult } from '../domain/run/result.ts';
 import { type ExitCode, exitCodeOf } from '../domain/run/stop-reason.ts';
 import { formatProblem, isProblem } from '../domain/text/problem.ts';
 import { createStopRequest } from '../engine/stop.ts';
@@ -6,10 +10,14 @@ import type { Job } from '../opening/job.ts';
 import { isLeft } from '../opening/leavings.ts';
 import { openRun, type RunRequest } from '../opening/open-run.ts';
 import type { SetUp } from '../opening/set-up.ts';
+import { errorWords } from '../platform/error-words.ts';
+import { writeAtomic } from '../platform/files.ts';
+import { junitOf } from '../report/junit.ts';
+import { type RunLabel, summaryLines } from '../report/summary.ts';
+import { MARKDOWN_WORDS } from '../report/words.ts';
 import type { ProjectPaths } from '../store/paths.ts';
 import { findRun } from '../store/run-file.ts';
 import { limitsOf } from '../turns/goal.ts';
-import { leaveTraces } from './afterwards.ts';
 import { type Call, Problems } from './command.ts';
 import type { PullRequestEnd } from './commands/pr.ts';
 import { createKeys } from './keys.ts';
@@ -87,4 +95,24 @@ async function afterProof(proven: AfterProof, project: ProjectPaths, id: string)
 /** Whoever starts a run in a subfolder should know that it is not confined to it. */
 function whereabouts({ cwd, root }: Call): readonly string[] {
   return cwd === root ? [] : [`The project is ${root}: agent and checks run there.`];
+}
+
+/** For the CI that it ran in: a JUnit file, and a summary on the page of the job. Trouble here is reported and changes nothing about how the run came out. */
+function leaveTraces(call: Call, label: RunLabel, result: LoopResult): void {
+  const { options, cwd, env, output } = call;
+  const leave = (what: string, write: () => void) => {
+    try {
+      write();
+    } catch (error) {
+      output.error(`ralph: ${what} cannot be written: ${errorWords(error)}\n`);
+    }
+  };
+  const { junit } = options;
+  if (typeof junit === 'string')
+    leave(`--junit ${junit}`, () => writeAtomic(resolve(cwd, junit), junitOf(result, label.sandbox), 0o644));
+  const page = env.GITHUB_STEP_SUMMARY;
+  if (page) {
+    const text = ['### Ralph', '', ...summaryLines(result, label, MARKDOWN_WORDS), '', ''].join('\n');
+    leave('the step summary', () => appendFileSync(page, text));
+  }
 }

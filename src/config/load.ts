@@ -1,11 +1,10 @@
 /** Reads the settings files and lays the layers over each other: defaults, settings.json, settings.local.json, flags. */
 import { relative } from 'node:path';
-import { isObject } from '../domain/text/json.ts';
+import { isObject, type Json } from '../domain/text/json.ts';
 import type { Problem } from '../domain/text/problem.ts';
 import { errorWords } from '../platform/error-words.ts';
 import { readIfThere } from '../platform/files.ts';
 import { checkField, readFields } from './kinds.ts';
-import { mergeLayers } from './merge.ts';
 import { renamedTo, settingCalled, versionProblems } from './names.ts';
 import type { SettingsCommand, SettingsLayer } from './setting.ts';
 import { defaultSettings, SETTINGS } from './settings.ts';
@@ -138,4 +137,15 @@ function checkSetting(key: string, value: unknown, where: string): readonly Prob
   const meant = Object.hasOwn(FIELDS, key) ? undefined : settingCalled(key);
   if (meant) return [{ where, what: 'unknown setting', ...renamedTo(meant.key) }];
   return checkField(FIELDS, key, value, where);
+}
+
+/** Lays one layer of settings over another: scalars override, arrays replace, objects merge. */
+export function mergeLayers(base: Json, over: Json): Json {
+  const merged: Record<string, unknown> = { ...base };
+  for (const [key, value] of Object.entries(over)) {
+    if (value === undefined) continue;
+    const below = Object.hasOwn(base, key) ? base[key] : undefined;
+    merged[key] = isObject(below) && isObject(value) ? mergeLayers(below, value) : value;
+  }
+  return merged;
 }

@@ -1,6 +1,8 @@
 /** `ralph dashboard`: the page of the report, live. Listens on loopback, serves only what it lists, and trusts no request. */
+
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { decodeUri } from '../domain/text/secret-values.ts';
 import { systemClock } from '../platform/clock.ts';
 import { htmlOfDashboard, type PageAssets, policyOf } from '../report/html.ts';
 import { cleanJson } from '../report/read-run.ts';
@@ -89,7 +91,7 @@ function createAnswer(projects: AllProjects, hosts: readonly string[], options: 
     response.setHeader('content-security-policy', policy);
     const refused = refusal(credentialsOf(request, query), { token, hosts });
     if (refused) return fail(response, refused.status, refused.why);
-    const [first, second, ...rest] = path.slice(1).split('/').map(decode);
+    const [first, second, ...rest] = path.slice(1).split('/').map(decodeUri);
     if (path === '/') {
       options.onPage?.();
       return send(response, 'text/html; charset=utf-8', page);
@@ -136,14 +138,6 @@ function credentialsOf({ method = '', headers }: IncomingMessage, query: URLSear
     token:
       typeof header === 'string' ? header : method === 'POST' ? undefined : (query.get('token') ?? undefined),
   };
-}
-
-function decode(word: string): string {
-  try {
-    return decodeURIComponent(word);
-  } catch {
-    return word;
-  }
 }
 
 interface Asked extends Pick<DashboardOptions, 'redact' | 'launch'> {

@@ -1,5 +1,7 @@
 /** Which database the fleet uses, and its URL as it may be shown: a password in it reaches no message. */
+
 import type { Problem } from '../domain/text/problem.ts';
+import { decodeUri } from '../domain/text/secret-values.ts';
 import { ensureFolder, readIfThere, writeAtomic } from '../platform/files.ts';
 import { type Env, statePaths } from '../store/state.ts';
 
@@ -64,13 +66,5 @@ export function passwordsOf(url: string): readonly string[] {
     parsed.password,
     ...['password', 'sslpassword'].flatMap(name => parsed.searchParams.getAll(name)),
   ];
-  return [...new Set(given.flatMap(each => [each, decode(each)]))].filter(each => each !== '');
-}
-
-function decode(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
+  return [...new Set(given.flatMap(each => [each, decodeUri(each)]))].filter(each => each !== '');
 }

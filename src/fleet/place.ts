@@ -5,7 +5,7 @@ import { isProblem, type Problem } from '../domain/text/problem.ts';
 import { ensureFolder } from '../platform/files.ts';
 import { complaint, type Env } from '../platform/git.ts';
 import { sha256 } from '../platform/hash.ts';
-import { type LedgerLine, openJournal } from '../store/journal.ts';
+import { type LedgerLine, openJournal, readJournal } from '../store/journal.ts';
 import { newRunPaths, projectPaths, type RunPaths } from '../store/paths.ts';
 import { statePaths } from '../store/state.ts';
 import { withLock } from '../workspace/lock.ts';
@@ -184,12 +184,9 @@ export async function getReady(
 }
 
 function unsentLines(paths: RunPaths, after: number): Ready['unsent'] {
-  const journal = openJournal(paths.events);
-  try {
-    return [...journal.each()]
-      .filter(({ seq }) => seq > after)
-      .map(entry => ({ seq: entry.seq, type: entry.type, text: JSON.stringify(entry) }));
-  } finally {
-    journal.close();
-  }
+  const lines: Ready['unsent'][number][] = [];
+  readJournal(openJournal(paths.events), entry => {
+    if (entry.seq > after) lines.push({ seq: entry.seq, type: entry.type, text: JSON.stringify(entry) });
+  });
+  return lines;
 }

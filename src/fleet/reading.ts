@@ -5,8 +5,7 @@
 import { existsSync, rmSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { parseObject } from '../domain/text/json.ts';
-import type { Problem } from '../domain/text/problem.ts';
-import { isProblem } from '../domain/text/problem.ts';
+import { isProblem, type Problem } from '../domain/text/problem.ts';
 import { ensureFolder, fileSize, readIfThere, writeWhole } from '../platform/files.ts';
 import { sha256 } from '../platform/hash.ts';
 import { leaseElsewhere, removeLease } from '../store/lease.ts';

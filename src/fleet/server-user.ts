@@ -3,8 +3,8 @@ import { existsSync, lchownSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Problem } from '../domain/text/problem.ts';
 import { ensureFolder, readIfThere } from '../platform/files.ts';
+import { stateFolder } from '../platform/package.ts';
 import { findProgram } from '../platform/programs.ts';
-import { stateFolder } from '../platform/state-folder.ts';
 import type { Env } from '../store/state.ts';
 
 export interface ServerUser {

@@ -1,6 +1,5 @@
 /** The lanes of a list of stories as units of their own: any worker takes them, and what they have proven comes back by git. */
-import type { Lane } from '../domain/lanes/board.ts';
-import { currentRun } from '../domain/lanes/board-sums.ts';
+import { currentRun, type Lane } from '../domain/lanes/board.ts';
 import type { StopReason } from '../domain/run/stop-reason.ts';
 import { defined } from '../domain/text/fields.ts';
 import { formatProblem, isProblem, type Problem } from '../domain/text/problem.ts';

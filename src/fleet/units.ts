@@ -174,10 +174,6 @@ const PROGRESS: ReadonlySet<string> = new Set<RunEvent['type']>([
   'lane-kept',
 ]);
 
-function isProgress({ type }: LedgerLine): boolean {
-  return PROGRESS.has(type);
-}
-
 /** All of it or nothing. False: somebody else holds the unit by now. */
 export async function writeProgress(
   database: Database,
@@ -198,7 +194,14 @@ export async function writeProgress(
       `update ralph.unit set carry = coalesce($3, carry), carry_fence = case when $3::text is null then carry_fence else $2 end,
          takeovers = case when $6 then 0 else takeovers end, waits = case when $6 then 0 else waits end,
          cost = coalesce($4, cost), iterations = coalesce($5, iterations) where id = $1`,
-      [id, fence, carry ?? null, cost ?? null, iterations ?? null, lines.some(isProgress)],
+      [
+        id,
+        fence,
+        carry ?? null,
+        cost ?? null,
+        iterations ?? null,
+        lines.some(({ type }) => PROGRESS.has(type)),
+      ],
     );
     if (heard.length > 0)
       await tx.query(

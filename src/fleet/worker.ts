@@ -6,7 +6,7 @@
 import { hostname } from 'node:os';
 import { isRefusal } from '../domain/run/remote-answer.ts';
 import { formatProblem, type Problem } from '../domain/text/problem.ts';
-import { createWakeUp } from '../engine/wake-up.ts';
+import { createWakeUp } from '../engine/wait.ts';
 import { errorWords } from '../platform/error-words.ts';
 import { admit, allowsRepo } from './admission.ts';
 import { standingOf } from './commands.ts';

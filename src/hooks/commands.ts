@@ -1,21 +1,24 @@
 /** The slash commands: set up, cancel and explain the loop, from what the user typed. No shell ever sees it. */
-import { relative } from 'node:path';
+
+import { appendFileSync, lstatSync } from 'node:fs';
+import { dirname, join, relative, resolve } from 'node:path';
 import { type Dialect, type HookAnswer, type HookInput, NOTHING } from '../agents/dialect.ts';
 import { transcriptSize } from '../agents/transcript.ts';
 import { asksForHelp, type FlagValue, parseArguments, requestOf } from '../domain/session/arguments.ts';
 import { contract, type SessionState } from '../domain/session/session.ts';
 import { formatProblem, isProblem } from '../domain/text/problem.ts';
+import { ensureFolder, readIfThere, tryTo } from '../platform/files.ts';
 import {
   changeSession,
   findSession,
   newSession,
   newSessionPath,
+  SESSION_FILES,
   type SessionFile,
   writeSession,
 } from '../store/session-file.ts';
 import { cancel, endDeleted, endRun, hold, openRun, record, turnStarted } from '../store/session-ledger.ts';
 import { openState } from '../store/state-check.ts';
-import { keepOutOfCommits } from './exclude.ts';
 import { loadBeside } from './load-heavy.ts';
 import { withProtected } from './protected.ts';
 
@@ -158,3 +161,42 @@ const HELP = `Ralph loop: keeps this session working until the task is provably 
 Quotes hold a task together that has a flag in it; behind -- everything is the task.
 The agent may stop when it outputs <promise>TEXT</promise> to the letter, has called a tool, and every --check passes.
 Example: /ralph:ralph-loop Make the tests pass --completion-promise DONE --check "npm test" --max-iterations 20`;
+
+/** Keeps the state files of loops out of `git add --all`. Never the reason that a loop does not start. */
+function keepOutOfCommits(root: string): void {
+  tryTo(() => {
+    const folder = gitFolder(root);
+    if (folder === undefined) return;
+    const list = join(folder, 'info/exclude');
+    const there = lstatSync(list, { throwIfNoEntry: false });
+    if (there && !there.isFile()) return; // a link may lead anywhere
+    const line = `**/${SESSION_FILES}`;
+    const text = readIfThere(list) ?? '';
+    if (text.split('\n').includes(line)) return;
+    ensureFolder(dirname(list));
+    appendFileSync(list, `${text === '' || text.endsWith('\n') ? '' : '\n'}${line}\n`);
+  });
+}
+
+/** The repository's own folder, which its worktrees share; undefined: there is none that is surely its own. */
+function gitFolder(root: string): string | undefined {
+  for (let top = root; ; top = dirname(top)) {
+    const git = join(top, '.git');
+    const there = lstatSync(git, { throwIfNoEntry: false });
+    if (there?.isDirectory()) return git;
+    if (there?.isFile()) return sharedFolder(git);
+    if (there || dirname(top) === top) return undefined;
+  }
+}
+
+/** `.git` of a worktree is a file that names a folder, which must name it, too: anything else may be a trap. */
+function sharedFolder(file: string): string | undefined {
+  const [, named] = /^gitdir: (.+)$/m.exec(readIfThere(file) ?? '') ?? [];
+  if (named === undefined) return undefined;
+  const own = resolve(dirname(file), named.trim());
+  const back = readIfThere(join(own, 'gitdir'))?.trim();
+  const shared = readIfThere(join(own, 'commondir'))?.trim();
+  if (back === undefined || shared === undefined || resolve(own, back) !== resolve(file)) return undefined;
+  const folder = resolve(own, shared);
+  return lstatSync(join(folder, 'HEAD'), { throwIfNoEntry: false })?.isFile() ? folder : undefined;
+}

@@ -19,8 +19,7 @@ import { onCommand } from './commands.ts';
 import { refusal } from './guard.ts';
 import { putBack, undoneWords, withProtected } from './protected.ts';
 import { carryOut, onTool, rearmSession, watchSession } from './run-hooks.ts';
-import { NO_EFFECTS } from './session-writes.ts';
-import { onStop, reportStrangers } from './stop.ts';
+import { NO_EFFECTS, onStop, reportStrangers } from './stop.ts';
 
 export async function runHook(
   host: string,

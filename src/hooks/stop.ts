@@ -24,12 +24,27 @@ import { formatFeedback } from '../domain/text/feedback.ts';
 import { defined, pick } from '../domain/text/fields.ts';
 import { isProblem } from '../domain/text/problem.ts';
 import { blockedIn, type Claim, claimIn } from '../domain/turn/claim.ts';
-import { type FoundFile, listSessions, NEXT, type SessionFile, sessionIn } from '../store/session-file.ts';
-import { endDeleted, turnStarted } from '../store/session-ledger.ts';
+import {
+  changeSession,
+  endSession,
+  type FoundFile,
+  listSessions,
+  NEXT,
+  type SessionFile,
+  sessionIn,
+} from '../store/session-file.ts';
+import {
+  endDeleted,
+  endRun,
+  hold,
+  openRun,
+  record,
+  turnStarted,
+  wasCancelled,
+} from '../store/session-ledger.ts';
 import { withToolCalls } from './calls.ts';
 import { loadBeside } from './load-heavy.ts';
 import { putBack, withProtected } from './protected.ts';
-import { EFFECTS, type Effects } from './session-writes.ts';
 import type { Verified } from './verify.ts';
 
 /** Everything about this stop. */
@@ -269,3 +284,30 @@ function capWarning(state: SessionState, cap: Cap | undefined): { readonly warni
     warning: `⚠️ ${cap.host} ends a loop after ${cap.blocks} stops in a row${without}; this was number ${used}. ${cap.lift}`,
   };
 }
+
+/** What a decision changes. */
+const EFFECTS = {
+  /** Whether they are none: somebody wants to know, and the stop itself comes later. */
+  isPeek: false,
+  open: openRun,
+  hold,
+  record,
+  change: changeSession,
+  end: endSession,
+  endRun,
+  isOver: wasCancelled,
+};
+
+type Effects = typeof EFFECTS;
+
+/** For a host that must know the answer to a stop before it happens. */
+export const NO_EFFECTS: Effects = {
+  isPeek: true,
+  open: () => '',
+  hold() {},
+  record() {},
+  change: ({ state }, change) => change(state),
+  end: ({ state }) => state,
+  endRun() {},
+  isOver: () => false,
+};

@@ -8,17 +8,15 @@ import type { LoopResult } from '../domain/run/result.ts';
 import type { DiscardResult } from '../opening/discard.ts';
 import type { LandResult } from '../opening/land.ts';
 import { systemClock } from '../platform/clock.ts';
-import { watchFile } from '../platform/follow.ts';
 import type { Env } from '../platform/git.ts';
 import { environment } from '../platform/shell.ts';
 import { hasMark } from '../platform/spawn.ts';
 import { VERSION } from '../platform/version.ts';
 import { FORMATS_OF_ALL, type ReportFormat, reportAll, reportRun } from '../report/create-report.ts';
-import { readRun } from '../report/read-run.ts';
+import { followLedger, readRun } from '../report/read-run.ts';
 import { overviewIn } from '../store/child-runs.ts';
 import type { Message } from '../store/inbox.ts';
 import { openJournal } from '../store/journal.ts';
-import { isRunning } from '../store/lease.ts';
 import { type ProjectPaths, projectAt, type RunPaths, runPaths } from '../store/paths.ts';
 import { findRun, listRuns as listIds } from '../store/run-file.ts';
 import { send } from '../store/send.ts';
@@ -237,37 +235,11 @@ function lineOf(entry: RawEntry): LedgerLine {
   return knownEntry(entry) ?? { seq, at, type: 'unknown', raw: { ...entry } };
 }
 
-const PIECE = 1024 * 1024;
-
 async function* follow(paths: RunPaths, closing: AbortSignal): AsyncGenerator<LedgerLine> {
   const journal = openJournal(paths.events);
-  let last: string | undefined;
   try {
-    while (!closing.aborted) {
-      const isAlive = isRunning(paths); // before the look: what it wrote last is still seen
-      for (const entry of journal.next(PIECE)) {
-        last = entry.type;
-        yield lineOf(entry);
-      }
-      if (!journal.atEnd()) continue;
-      if (!isAlive || last === 'run-ended') return;
-      await changed(paths.events, closing);
-    }
+    for await (const entries of followLedger(journal, paths, closing)) yield* entries.map(lineOf);
   } finally {
     journal.close();
   }
-}
-
-const LOOK_EVERY = 500;
-
-function changed(path: string, closing: AbortSignal): Promise<void> {
-  return new Promise(done => {
-    const end = () => {
-      watching.close();
-      closing.removeEventListener('abort', end);
-      done();
-    };
-    const watching = watchFile(path, end, LOOK_EVERY);
-    closing.addEventListener('abort', end);
-  });
 }

@@ -1,7 +1,7 @@
 /** One simulated run: the user's settings in a throw-away copy, with a scripted agent that makes trouble. */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { mergeLayers } from '../config/merge.ts';
+import { mergeLayers } from '../config/load.ts';
 import type { SettingsCommand } from '../config/setting.ts';
 import type { Settings } from '../config/settings-shape.ts';
 import { isTestFile } from '../domain/checks/test-changes.ts';

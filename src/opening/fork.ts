@@ -1,12 +1,12 @@
 /** `ralph fork`: a new run that begins with the files of an iteration of another one, in a worktree of its own. */
-import { mergeLayers } from '../config/merge.ts';
+import { mergeLayers } from '../config/load.ts';
 import { treeOf } from '../domain/run/best.ts';
 import { knownEntry } from '../domain/run/ledger-entry.ts';
 import { trustSentence, trustWith } from '../domain/run/ledger-trust.ts';
 import { isProblem, type Problem } from '../domain/text/problem.ts';
 import type { Env } from '../platform/git.ts';
 import { loadState } from '../store/checkpoint.ts';
-import { openJournal } from '../store/journal.ts';
+import { openJournal, readJournal } from '../store/journal.ts';
 import { isRecorded, type ProjectPaths, runPaths } from '../store/paths.ts';
 import { type RunFile, readRunFile } from '../store/run-file.ts';
 import { keepVersion } from '../turns/yours.ts';
@@ -66,24 +66,15 @@ function otherKind({ command, given }: RunFile): string | undefined {
   return command === 'loop' ? undefined : `this is a run of \`ralph ${command}\``;
 }
 
-const PIECE = 4 * 1024 * 1024;
-
 /** The tree of git that an iteration left, as its ledger names it. */
 function treeAt(project: ProjectPaths, id: string, at: number): string | Problem {
   const { events, trust } = runPaths(project, id);
   const known = new Map<number, string | undefined>();
-  const journal = openJournal(events);
-  try {
-    do
-      for (const entry of journal.next(PIECE)) {
-        const judged = knownEntry(entry);
-        if (judged?.type === 'judged') known.set(judged.iteration, treeOf({ judged }));
-      }
-    while (!journal.atEnd());
-  } finally {
-    journal.close();
-  }
-  const believed = trustWith(trust, journal.problems());
+  const { problems } = readJournal(openJournal(events), entry => {
+    const judged = knownEntry(entry);
+    if (judged?.type === 'judged') known.set(judged.iteration, treeOf({ judged }));
+  });
+  const believed = trustWith(trust, problems);
   if (believed.kind !== 'intact') return { where: id, what: trustSentence(believed) };
   const tree = known.get(at);
   if (tree !== undefined) return tree;

@@ -3,7 +3,7 @@
  * of the user's that would get it. Nothing is changed by looking.
  */
 import { existsSync } from 'node:fs';
-import { mergeLayers } from '../config/merge.ts';
+import { mergeLayers } from '../config/load.ts';
 import type { SettingsCommand } from '../config/setting.ts';
 import { defaultSettings } from '../config/settings.ts';
 import type { Settings } from '../config/settings-shape.ts';

@@ -5,7 +5,7 @@ import { knownEntry } from '../domain/run/ledger-entry.ts';
 import { isProblem, type Problem } from '../domain/text/problem.ts';
 import { HIDDEN } from '../domain/text/secret-formats.ts';
 import type { Checkout } from '../proof/prove.ts';
-import { openJournal } from '../store/journal.ts';
+import { openJournal, readJournal } from '../store/journal.ts';
 import { checksOf, createBaseline } from '../turns/check-round.ts';
 import { cleanCheckout } from '../turns/prover.ts';
 import { lendIgnored } from '../workspace/beside-tree.ts';
@@ -69,15 +69,10 @@ function commandsOf(
 ): readonly string[] | Problem {
   if (kind !== 'parallel') return past.head?.checks ?? settings.checks;
   let last: readonly CheckResult[] | undefined;
-  const journal = openJournal(paths.events);
-  try {
-    for (const entry of journal.each()) {
-      const known = knownEntry(entry);
-      if (known?.type === 'candidate-checked' && known.passed) last = known.results;
-    }
-  } finally {
-    journal.close();
-  }
+  readJournal(openJournal(paths.events), entry => {
+    const known = knownEntry(entry);
+    if (known?.type === 'candidate-checked' && known.passed) last = known.results;
+  });
   if (last) return last.filter(({ isSetup }) => !isSetup).map(({ command }) => command);
   const fix = `run the checks yourself, and merge ${from} with git`;
   return { where: id, what: 'its ledger does not say how it was checked: it has been cut off', fix };

@@ -1,6 +1,6 @@
 /** Reads a run back and opens it again where its ledger ends: one that was cut off, or had stopped. */
 import { existsSync, renameSync } from 'node:fs';
-import { mergeLayers } from '../config/merge.ts';
+import { mergeLayers } from '../config/load.ts';
 import { holdsSecrets, shownSettings } from '../config/secrets.ts';
 import type { Settings } from '../config/settings-shape.ts';
 import { treeOf } from '../domain/run/best.ts';

@@ -1,7 +1,6 @@
 /** `ralph resume`, on the command line and in the library: the settings that a run continues with, and why it cannot. */
 
-import { loadSettings } from '../config/load.ts';
-import { mergeLayers } from '../config/merge.ts';
+import { loadSettings, mergeLayers } from '../config/load.ts';
 import { shownSettings } from '../config/secrets.ts';
 import type { SettingsCommand, SettingsLayer } from '../config/setting.ts';
 import { listSettingChanges } from '../config/settings.ts';
@@ -9,8 +8,7 @@ import { parentOf } from '../domain/lanes/board.ts';
 import type { Spending } from '../domain/run/limits.ts';
 import { stillSpent } from '../domain/run/next.ts';
 import { raiseOf, resumeCommand, type Used } from '../domain/run/resume-command.ts';
-import type { RunState } from '../domain/run/state.ts';
-import { needsAgent } from '../domain/run/state.ts';
+import { needsAgent, type RunState } from '../domain/run/state.ts';
 import { endingOf } from '../domain/run/stop-reason.ts';
 import type { Problem } from '../domain/text/problem.ts';
 import { createRedactor } from '../domain/text/secrets.ts';

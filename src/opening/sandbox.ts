@@ -1,8 +1,7 @@
 /** The sandbox of a run: chosen, opened, and what came of it told. Without one, agent and checks are contained. */
 import { lstatSync, readFileSync, readlinkSync, symlinkSync } from 'node:fs';
 import { relative } from 'node:path';
-import type { AgentAdapter } from '../agents/agent.ts';
-import { NO_NEEDS } from '../agents/agent.ts';
+import { type AgentAdapter, NO_NEEDS } from '../agents/agent.ts';
 import { ADAPTERS } from '../agents/registry.ts';
 import type { Violation } from '../domain/run/evidence.ts';
 import { isProblem, type Problem } from '../domain/text/problem.ts';

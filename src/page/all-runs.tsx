@@ -2,7 +2,7 @@
 
 import { trustMark } from '../domain/run/ledger-trust.ts';
 import { standingWords } from '../domain/run/overview.ts';
-import { dollars } from '../domain/turn/dollars.ts';
+import { dollars } from '../domain/turn/usage.ts';
 import { compact, duration } from '../report/numbers.ts';
 import { totalSeconds } from '../report/run-view.ts';
 import type { RunFigures, RunsFigures } from '../report/runs-figures.ts';

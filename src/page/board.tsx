@@ -1,8 +1,7 @@
 /** The board of a parallel run: a column for each state, and how each lane got to where it is. */
 import { useMemo } from 'preact/hooks';
-import type { Lane } from '../domain/lanes/board.ts';
-import { laneUsage } from '../domain/lanes/board-sums.ts';
-import { dollars } from '../domain/turn/dollars.ts';
+import { type Lane, laneUsage } from '../domain/lanes/board.ts';
+import { dollars } from '../domain/turn/usage.ts';
 import { type BoardView, boardView, type Children, type LaneCard } from '../report/board-view.ts';
 import type { LaneMark } from '../report/lane-history.ts';
 import type { RunReading, RunView } from '../report/run-view.ts';

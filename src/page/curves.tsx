@@ -1,8 +1,7 @@
 /** What the run has used, iteration by iteration. */
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import uPlot from 'uplot';
-import { dollars } from '../domain/turn/dollars.ts';
-import { totalTokens } from '../domain/turn/usage.ts';
+import { dollars, totalTokens } from '../domain/turn/usage.ts';
 import { compact } from '../report/numbers.ts';
 import type { IterationView } from '../report/run-view.ts';
 import { Section } from './section.tsx';

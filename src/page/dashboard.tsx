@@ -4,7 +4,7 @@ import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { parentOf } from '../domain/lanes/board.ts';
 import { trustMark } from '../domain/run/ledger-trust.ts';
 import { standingWords } from '../domain/run/overview.ts';
-import { dollars } from '../domain/turn/dollars.ts';
+import { dollars } from '../domain/turn/usage.ts';
 import { headline } from '../report/ending-words.ts';
 import { wholeSeconds } from '../report/numbers.ts';
 import { phasePhrase } from '../report/phrases.ts';

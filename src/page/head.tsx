@@ -1,7 +1,6 @@
 /** The verdict, its evidence, the next step, and the run in figures. */
 import { type PullRequestState, pullRequestOf } from '../domain/forge/forge-state.ts';
-import { parentOf } from '../domain/lanes/board.ts';
-import { boardUsage } from '../domain/lanes/board-sums.ts';
+import { boardUsage, parentOf } from '../domain/lanes/board.ts';
 import { boardCost, type Children } from '../report/board-view.ts';
 import { bestWords, endedView, headline, nextSteps } from '../report/ending-words.ts';
 import { compact, counted, duration, wholeSeconds } from '../report/numbers.ts';

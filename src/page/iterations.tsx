@@ -2,7 +2,7 @@
 
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import { endingOf } from '../domain/run/stop-reason.ts';
-import { dollars } from '../domain/turn/dollars.ts';
+import { dollars } from '../domain/turn/usage.ts';
 import { counted, duration } from '../report/numbers.ts';
 import { type IterationView, type RunView, totalSeconds } from '../report/run-view.ts';
 import { cellOf, longestOf } from './columns.ts';

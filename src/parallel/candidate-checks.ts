@@ -68,7 +68,7 @@ export async function checkCandidate(world: QueueWorld, { entry, candidate }: Ch
       .join('\n\n');
     // Checked ahead: the one below may be the cause, and if that fails this one is made anew.
     if (candidate.tip !== board().tip) return ended('red', words);
-    const red = await redOnTip(world, candidate, without(done, story), story);
+    const red = await redOnTip(world, candidate, new Set([...done].filter(each => each !== story)), story);
     if (isCut()) return ended('cut-off');
     if (!red) return ended('red', words);
     const on =
@@ -136,10 +136,6 @@ function before({ queue }: Board, entry: Queued): readonly string[] {
       queue.findIndex(({ story }) => story === entry.story),
     )
     .map(({ story }) => story);
-}
-
-function without(all: ReadonlySet<string>, one: string): ReadonlySet<string> {
-  return new Set([...all].filter(each => each !== one));
 }
 
 /** Every check, in a clean checkout of that commit, with what the lane has for itself. */

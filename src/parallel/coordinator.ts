@@ -5,8 +5,7 @@
 
 import { proofOfRun } from '../domain/checks/proof.ts';
 import { admit } from '../domain/lanes/admit.ts';
-import type { Board, Lane } from '../domain/lanes/board.ts';
-import { boardUsage, laneUsage } from '../domain/lanes/board-sums.ts';
+import { type Board, boardUsage, type Lane, laneUsage } from '../domain/lanes/board.ts';
 import { highest, type Paid, type Sum, sumOf } from '../domain/run/budget.ts';
 import type { RecordedEvent } from '../domain/run/event.ts';
 import { timeIsUp } from '../domain/run/limits.ts';
@@ -16,7 +15,7 @@ import { successOf } from '../domain/run/verdict.ts';
 import { formatProblem, isProblem } from '../domain/text/problem.ts';
 import { addUsage } from '../domain/turn/usage.ts';
 import { type EngineWorld, warn } from '../engine/steps.ts';
-import { createWakeUp } from '../engine/wake-up.ts';
+import { createWakeUp } from '../engine/wait.ts';
 import { sendMessage } from '../store/inbox.ts';
 import { runPaths } from '../store/paths.ts';
 import type { Budget } from '../turns/budget.ts';

@@ -2,8 +2,7 @@
 
 import { proofOfRun } from '../domain/checks/proof.ts';
 import { findTestChanges } from '../domain/checks/test-changes.ts';
-import type { Board } from '../domain/lanes/board.ts';
-import { boardMutation, boardUsage, laneOutcome } from '../domain/lanes/board-sums.ts';
+import { type Board, boardMutation, boardUsage, laneOutcome } from '../domain/lanes/board.ts';
 import { endedAs, type LoopResult, testCounts } from '../domain/run/result.ts';
 import type { StopReason } from '../domain/run/stop-reason.ts';
 import { formatProblem, isProblem } from '../domain/text/problem.ts';

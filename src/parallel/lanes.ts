@@ -2,8 +2,7 @@
 
 import { existsSync } from 'node:fs';
 import { proofOfRun } from '../domain/checks/proof.ts';
-import { type Board, type Lane, laneOf, type SentBack } from '../domain/lanes/board.ts';
-import { currentRun } from '../domain/lanes/board-sums.ts';
+import { type Board, currentRun, type Lane, laneOf, type SentBack } from '../domain/lanes/board.ts';
 import { type Conflict, pathsOf, withConflicts, withoutKept } from '../domain/lanes/conflict.ts';
 import type { Paid } from '../domain/run/budget.ts';
 import type { RecordedEvent } from '../domain/run/event.ts';

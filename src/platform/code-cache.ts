@@ -8,11 +8,11 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { Script } from 'node:vm';
 import { ensureFolder, writeAtomic } from './files.ts';
-import { stateFolder } from './state-folder.ts';
+import { stateFolder } from './package.ts';
 
 /** What the CommonJS bundle `file` exports. `name` says what it is run for: each use compiles functions of its own. */
 export function loadWithCache(file: string, name: string, env: NodeJS.ProcessEnv, isKept = true): unknown {
-  const cache = join(folderOf(env), `${name}@${keyOf(file)}.bin`);
+  const cache = join(env.RALPH_CACHE_DIR || join(stateFolder(env), 'code'), `${name}@${keyOf(file)}.bin`);
   const cachedData = readOwn(cache);
   // The bundle is ASCII, and read as that.
   const source = `(function (exports, require, module, __filename, __dirname) {${readFileSync(file, 'latin1')}\n})`;
@@ -22,10 +22,6 @@ export function loadWithCache(file: string, name: string, env: NodeJS.ProcessEnv
   if (isKept && (!cachedData || script.cachedDataRejected))
     process.once('exit', () => keep(cache, name, script));
   return module.exports;
-}
-
-function folderOf(env: NodeJS.ProcessEnv): string {
-  return env.RALPH_CACHE_DIR || join(stateFolder(env), 'code');
 }
 
 /** V8 itself looks at its version, its flags and the length of the source. */

@@ -1,4 +1,5 @@
 /** Where traces go: by the setting, else by the variables that OpenTelemetry defines for it. */
+import { decodeUri } from '../domain/text/secret-values.ts';
 
 type Env = Readonly<Record<string, string | undefined>>;
 
@@ -57,15 +58,7 @@ function below(endpoint: string | undefined): string | undefined {
 function pairs(list = ''): Readonly<Record<string, string>> {
   const entries = list.split(',').flatMap(pair => {
     const at = pair.indexOf('=');
-    return at < 1 ? [] : [[pair.slice(0, at).trim(), decoded(pair.slice(at + 1).trim())] as const];
+    return at < 1 ? [] : [[pair.slice(0, at).trim(), decodeUri(pair.slice(at + 1).trim())] as const];
   });
   return Object.fromEntries(entries);
-}
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
 }

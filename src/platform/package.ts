@@ -1,5 +1,6 @@
-/** Ralph's own folder, wherever it is installed, bundled or not. */
+/** Ralph's own folders: where it is installed, bundled or not, and where it keeps its state. */
 import { createRequire } from 'node:module';
+import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { readIfThere, tryTo } from './files.ts';
 
@@ -41,4 +42,9 @@ export function loadBundled(name: 'string-width' | 'yaml' | 'babel-parser'): unk
 export function hookProgram(): string | undefined {
   const folder = packageRoot();
   return folder && join(folder, 'plugins/claude/bin/ralph-hook.cjs');
+}
+
+/** Where Ralph keeps what it must be able to believe, its compiled code included: containment and sandboxes hide this folder from the inside. */
+export function stateFolder({ XDG_STATE_HOME, HOME }: Readonly<Record<string, string | undefined>>): string {
+  return join(XDG_STATE_HOME || join(HOME || homedir(), '.local/state'), 'ralph');
 }

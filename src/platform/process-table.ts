@@ -135,7 +135,7 @@ function withEnvironment(text: string, youngerThan?: number): readonly ProcessId
   if (process.platform !== 'linux') return [];
   const needle = Buffer.from(text);
   return pidsAfter(youngerThan)
-    .filter(pid => pid !== process.pid && hasInEnvironment(pid, needle))
+    .filter(pid => pid !== process.pid && environmentOf(pid).includes(needle))
     .flatMap(pid => identify(pid) ?? []);
 }
 
@@ -171,10 +171,6 @@ function latestPid(): number {
 const FEW = 40;
 
 const page = Buffer.allocUnsafe(256 * 1024);
-
-function hasInEnvironment(pid: number, needle: Buffer): boolean {
-  return environmentOf(pid).includes(needle);
-}
 
 const NOTHING = Buffer.alloc(0);
 

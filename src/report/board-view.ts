@@ -1,7 +1,6 @@
 /** The board of a parallel run as people see it: a column for each state, and what is to be known of each lane, in words. */
-import type { Board, Lane, LaneState } from '../domain/lanes/board.ts';
-import { boardUsage, laneUsage } from '../domain/lanes/board-sums.ts';
-import { dollars } from '../domain/turn/dollars.ts';
+import { type Board, boardUsage, type Lane, type LaneState, laneUsage } from '../domain/lanes/board.ts';
+import { dollars } from '../domain/turn/usage.ts';
 import { sentBackWords, stepWords } from './board-words.ts';
 import type { LaneHistory } from './lane-history.ts';
 import { counted, timeOfDay, wholeSeconds } from './numbers.ts';

@@ -4,10 +4,10 @@ import { type Proven, provenWords } from '../domain/checks/proof.ts';
 import type { LoopCommand } from '../domain/run/event.ts';
 import { headlineOf } from '../domain/run/headline.ts';
 import type { LedgerTrust } from '../domain/run/ledger-trust.ts';
-import { adviceIn, type Limits } from '../domain/run/limits.ts';
+import { adviceIn } from '../domain/run/limits.ts';
 import type { Standing } from '../domain/run/overview.ts';
 import { countChecks, type LoopResult, provenBy } from '../domain/run/result.ts';
-import { type Raise, raiseOf, resumeCommand, usedBy } from '../domain/run/resume-command.ts';
+import { type KnownLimits, type Raise, raiseIn, resumeCommand } from '../domain/run/resume-command.ts';
 import { endingOf } from '../domain/run/stop-reason.ts';
 import { bestPhrase, capital, phasePhrase, phrase } from './phrases.ts';
 import { lastChecks, type RunReading, type RunView, viewHasBegun } from './run-view.ts';
@@ -48,28 +48,14 @@ export function proofLine(run: Proven, { say }: Words = TERMINAL_WORDS): string 
   return `Proof: ${say(provenWords(run))}`;
 }
 
-export function endedRun(result: LoopResult, command: LoopCommand, known: KnownLimits): EndedRun {
+export function endedRun(
+  result: LoopResult,
+  command: LoopCommand,
+  known: KnownLimits & { readonly hasBegun?: boolean | undefined },
+): EndedRun {
   const { runId, stopReason, iterations, detail } = result;
   const { hasBegun = true } = known;
   return { runId, command, stopReason, detail, raise: raiseIn(result, iterations.length, known), hasBegun };
-}
-
-interface KnownLimits {
-  readonly hasBegun?: boolean | undefined;
-  readonly limits?: Limits | null | undefined;
-  readonly maxIterations?: number | undefined;
-}
-
-/** A parallel run has no verdict that says its limits; how many iterations it may have is known from its start. */
-function raiseIn(
-  result: Omit<LoopResult, 'iterations'>,
-  iterations: number,
-  { limits, maxIterations }: KnownLimits,
-): Raise | undefined {
-  const { stopReason, lanes } = result;
-  const known = limits ?? (lanes && maxIterations ? { maxIterations } : undefined);
-  const count = lanes ? lanes.reduce((sum, lane) => sum + (lane.iterations ?? 0), 0) : iterations;
-  return raiseOf(stopReason, known, usedBy(result, count));
 }
 
 /** The same of a run that was read from its ledger. */

@@ -1,9 +1,9 @@
 /** `ralph explain`: in plain words why a run stopped, what was missing, what happened on the way, and what to do next. */
 import { pullRequestOf } from '../domain/forge/forge-state.ts';
-import { boardUsage, laneUsage } from '../domain/lanes/board-sums.ts';
+import { boardUsage, laneUsage } from '../domain/lanes/board.ts';
 import type { LoopCommand } from '../domain/run/event.ts';
 import { exitCodeOf, isSuccess } from '../domain/run/stop-reason.ts';
-import { dollars } from '../domain/turn/dollars.ts';
+import { dollars } from '../domain/turn/usage.ts';
 import { wrap, wrapAround } from '../platform/text.ts';
 import { times } from './board-view.ts';
 import { bestWords, CLOSED, endedView, nextSteps, START_AGAIN, standingSentence } from './ending-words.ts';

@@ -5,10 +5,9 @@
 
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import type { Board } from '../domain/lanes/board.ts';
-import { laneOutcome } from '../domain/lanes/board-sums.ts';
+import { type Board, laneOutcome } from '../domain/lanes/board.ts';
 import { endingOf } from '../domain/run/stop-reason.ts';
-import { dollars } from '../domain/turn/dollars.ts';
+import { dollars } from '../domain/turn/usage.ts';
 import { packageFile } from '../platform/package.ts';
 import { headline } from './ending-words.ts';
 import { counted, duration } from './numbers.ts';

@@ -1,7 +1,7 @@
 /** The checks of a run as JUnit XML, which every CI can show. */
 
 import { provenWords } from '../domain/checks/proof.ts';
-import { type LaneOutcome, laneOutcome } from '../domain/lanes/board-sums.ts';
+import { type LaneOutcome, laneOutcome } from '../domain/lanes/board.ts';
 import { trustSentence } from '../domain/run/ledger-trust.ts';
 import { type CheckSummary, type LoopResult, lastChecksOf, provenBy } from '../domain/run/result.ts';
 import type { StopReason } from '../domain/run/stop-reason.ts';

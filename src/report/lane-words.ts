@@ -1,9 +1,9 @@
 /** What became of the lanes of a parallel run, in words: for the final block and for `ralph explain`. */
-import { type Integrated, laneBranch } from '../domain/lanes/board.ts';
-import type { LaneOutcome } from '../domain/lanes/board-sums.ts';
+
+import { type Integrated, type LaneOutcome, laneBranch } from '../domain/lanes/board.ts';
 import type { LoopResult } from '../domain/run/result.ts';
 import { isSuccess, type StopReason } from '../domain/run/stop-reason.ts';
-import { dollars } from '../domain/turn/dollars.ts';
+import { dollars } from '../domain/turn/usage.ts';
 import { joinWords } from '../platform/shell.ts';
 import { times } from './board-view.ts';
 import { commitPhrase } from './phrases.ts';

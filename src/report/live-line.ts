@@ -1,7 +1,6 @@
 /** The one line at the bottom of a terminal: where the run is and what happens right now. */
 
-import type { Board, LaneState } from '../domain/lanes/board.ts';
-import { boardUsage } from '../domain/lanes/board-sums.ts';
+import { type Board, boardUsage, type LaneState } from '../domain/lanes/board.ts';
 import type { RunEvent } from '../domain/run/event.ts';
 import { countChecks } from '../domain/run/result.ts';
 import { fold, NOTHING_YET, type RunState, usedSoFar } from '../domain/run/state.ts';

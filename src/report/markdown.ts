@@ -1,13 +1,12 @@
 /** A run as Markdown that can be pasted into a pull request: the final block, then its iterations. */
 
 import { pullRequestOf } from '../domain/forge/forge-state.ts';
-import type { Board } from '../domain/lanes/board.ts';
-import { laneOutcome } from '../domain/lanes/board-sums.ts';
+import { type Board, laneOutcome } from '../domain/lanes/board.ts';
 import { trustMark } from '../domain/run/ledger-trust.ts';
 import { fenced } from '../domain/run/loop-prompt.ts';
 import { standingWords } from '../domain/run/overview.ts';
 import { endingOf } from '../domain/run/stop-reason.ts';
-import { dollars } from '../domain/turn/dollars.ts';
+import { dollars } from '../domain/turn/usage.ts';
 import { changesInMarkdown } from './changes.ts';
 import { headline } from './ending-words.ts';
 import { pullRequestWords } from './forge-words.ts';

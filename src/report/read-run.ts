@@ -4,21 +4,28 @@ import { knownEntry, type RawEntry } from '../domain/run/ledger-entry.ts';
 import { trustWith } from '../domain/run/ledger-trust.ts';
 import type { Standing } from '../domain/run/overview.ts';
 import type { LoopResult } from '../domain/run/result.ts';
+import { readList, type Story } from '../domain/stories/story.ts';
+import { tryTo } from '../platform/files.ts';
+import { watchFile } from '../platform/follow.ts';
 import { harmless } from '../platform/text.ts';
-import { type JournalReader, openJournal } from '../store/journal.ts';
+import { openRuns } from '../store/child-runs.ts';
+import { type Entry, type JournalReader, openJournal, readJournal } from '../store/journal.ts';
+import { readStories } from '../store/kept.ts';
 import { isRunning } from '../store/lease.ts';
 import { deadState } from '../store/overview.ts';
-import type { RunPaths } from '../store/paths.ts';
+import { type ProjectPaths, type RunPaths, runPaths } from '../store/paths.ts';
 import { readRunFile } from '../store/run-file.ts';
+import { type BoardView, boardView } from './board-view.ts';
 import { createRunFold } from './run-fold.ts';
 import {
   type Integrity,
   type IterationView,
   type RunReading,
   type RunView,
+  type StoryView,
+  storyStatus,
   viewHasBegun,
 } from './run-view.ts';
-import { storyViews } from './story-views.ts';
 
 /** With the result; null: the run has not ended, was cut off, or cannot be believed. */
 export type ReadRun = RunReading & { readonly result: LoopResult | null };
@@ -50,19 +57,45 @@ const PIECE = 4 * 1024 * 1024;
 
 /** A run that died while it was being created has no ledger at all. */
 function readLedger(paths: RunPaths, add: (entry: RawEntry) => void): Integrity {
-  let journal: JournalReader;
-  try {
-    journal = openJournal(paths.events);
-  } catch {
-    return { trust: trustWith(paths.trust, ['there is no ledger']), torn: 0 };
+  const journal = tryTo(() => openJournal(paths.events));
+  if (!journal) return { trust: trustWith(paths.trust, ['there is no ledger']), torn: 0 };
+  const { problems, torn } = readJournal(journal, add);
+  return { trust: trustWith(paths.trust, problems), torn };
+}
+
+const LOOK_EVERY = 500;
+
+/** What is written from where the journal is, until the run ends, its process is gone, or `closing`. */
+export async function* followLedger(
+  journal: JournalReader,
+  paths: RunPaths,
+  closing: AbortSignal,
+): AsyncGenerator<readonly Entry[], void> {
+  let hasEnded = false;
+  while (!closing.aborted) {
+    const isAlive = isRunning(paths); // before the look: what it wrote last is still seen
+    const entries = journal.next(PIECE);
+    hasEnded = entries.reduce(
+      (was, { type }) => (type === 'run-resumed' ? false : was || type === 'run-ended'),
+      hasEnded,
+    );
+    yield entries;
+    if (!journal.atEnd()) continue;
+    if (!isAlive || hasEnded) return;
+    await changed(paths.events, closing);
   }
-  try {
-    do for (const entry of journal.next(PIECE)) add(entry);
-    while (!journal.atEnd());
-    return { trust: trustWith(paths.trust, journal.problems()), torn: journal.torn() };
-  } finally {
-    journal.close();
-  }
+}
+
+function changed(path: string, closing: AbortSignal): Promise<void> {
+  return new Promise(done => {
+    const end = () => {
+      watching.close();
+      closing.removeEventListener('abort', end);
+      done();
+    };
+    const watching = watchFile(path, end, LOOK_EVERY);
+    closing.addEventListener('abort', end);
+  });
 }
 
 /** A run that was cut off while it was set up has it in its file alone. */
@@ -81,4 +114,23 @@ export function cleanJson(value: unknown, redact: (line: string) => string): str
   return JSON.stringify(value, (_, each: unknown) =>
     typeof each === 'string' ? redact(harmless(each)) : each,
   );
+}
+
+/** A list that is gone, cut or damaged is no list. */
+function storyViews({ storyList }: RunView, paths: RunPaths): readonly StoryView[] {
+  if (storyList === null) return [];
+  const list = readList(tryTo(() => JSON.parse(readStories(paths, storyList) ?? '')));
+  return 'userStories' in list ? list.userStories.map(storyView) : [];
+}
+
+function storyView(story: Story): StoryView {
+  const { id, title, reviewCount, reviewFeedback } = story;
+  return { id, title, status: storyStatus(story), reviews: reviewCount, feedback: reviewFeedback };
+}
+
+/** The board of a parallel run, from its folder and those of its runs; undefined: it is none. `now` is milliseconds since 1970. */
+export function readBoard(project: ProjectPaths, id: string, now: number): BoardView | undefined {
+  const { view, state } = readRun(id, runPaths(project, id));
+  if (!view.board) return undefined;
+  return boardView(view, { now, isRunning: state === 'running', children: openRuns(project, view.board) });
 }

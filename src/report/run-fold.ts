@@ -13,21 +13,32 @@ import {
   unknownEntryWords,
 } from '../domain/run/ledger-entry.ts';
 import { questionWords } from '../domain/stories/questions.ts';
+import { pick } from '../domain/text/fields.ts';
 import { addUsage, type Usage, usedIn } from '../domain/turn/usage.ts';
 import { checkView, place, redOnes, whyNotDone } from './check-views.ts';
 import { BOARD_ONLY, type EventTable, LEDGER_ONLY, lookUp, type Of } from './event-table.ts';
+import { forgeWords } from './forge-words.ts';
 import { afterLaneEvent } from './lane-history.ts';
-import { movedIn, phrase } from './phrases.ts';
-import { remarkOn, type Words } from './remarks.ts';
+import {
+  deniedPhrase,
+  measuredPhrase,
+  movedIn,
+  phrase,
+  refusedPhrase,
+  restoredPhrase,
+  scmPhrase,
+} from './phrases.ts';
 import {
   EMPTY_ITERATION,
   EMPTY_VIEW,
   type IterationView,
   type Phase,
+  type Remark,
   type RunView,
   type Seconds,
   storyStatus,
 } from './run-view.ts';
+import { betweenWords, resumedPhrase } from './waits.ts';
 
 export interface RunFold {
   add(entry: RawEntry): void;
@@ -144,19 +155,9 @@ function withoutStory({ questions }: State, story: string): RunView['questions']
 }
 
 function begin(entry: RunHead, state: State, at: number): void {
-  const {
-    runId,
-    command,
-    agent,
-    model = null,
-    title = null,
-    cwd,
-    maxIterations,
-    checks,
-    sandbox = null,
-    forkOf = null,
-  } = entry;
-  Object.assign(state, { runId, command, agent, model, title, cwd, maxIterations, checks, sandbox, forkOf });
+  const head = pick(entry, 'runId', 'command', 'agent', 'cwd', 'maxIterations', 'checks');
+  const more = pick(entry, 'model', 'title', 'sandbox', 'forkOf');
+  Object.assign(state, { model: null, title: null, sandbox: null, forkOf: null, ...head, ...more });
   state.startedAt ??= at;
 }
 
@@ -311,4 +312,45 @@ function remark(state: State, { seq, at, type }: RawEntry, { level, text }: Word
 function timeOf({ at }: { readonly at: unknown }): number | undefined {
   const time = typeof at === 'string' ? Date.parse(at) : Number.NaN;
   return Number.isNaN(time) ? undefined : time;
+}
+
+type Words = Pick<Remark, 'level' | 'text'>;
+
+/** undefined: it is no remark, but a step of the run or nothing that people need to know. */
+function remarkOn(entry: KnownEntry): Words | undefined {
+  switch (entry.type) {
+    case 'scm':
+      return { level: entry.outcome === 'failed' ? 'error' : 'info', text: scmPhrase(entry) };
+    case 'forge':
+    case 'forge-round':
+    case 'forge-noted':
+    case 'forge-ended': {
+      const [mark, text] = forgeWords(entry);
+      return { level: mark === 'attention' || mark === 'warning' ? 'warning' : 'info', text };
+    }
+    case 'restored':
+      return { level: 'warning', text: restoredPhrase(entry) };
+    case 'notice':
+      return entry.level === 'debug' ? undefined : { level: entry.level, text: entry.text };
+    case 'mutated':
+      return { level: 'failed' in entry ? 'warning' : 'info', text: measuredPhrase(entry) };
+    case 'agent-ended':
+      return entry.refused && { level: 'warning', text: refusedPhrase(entry.refused) };
+    case 'denied':
+      return { level: 'warning', text: deniedPhrase(entry.what) };
+    case 'run-resumed':
+      return { level: 'info', text: [resumedPhrase(entry), ...entry.repaired, ...entry.changes].join('; ') };
+    case 'waiting':
+    case 'agent-switched':
+    case 'paused':
+    case 'continued':
+    case 'hint-delivered':
+    case 'question-asked':
+    case 'question-answered': {
+      const [mark, text] = betweenWords(entry, Date.parse(entry.at));
+      return { level: mark === 'attention' || mark === 'retry' ? 'warning' : 'info', text };
+    }
+    default:
+      return undefined;
+  }
 }

@@ -1,7 +1,7 @@
 /** Violations and red checks as SARIF 2.1.0, which code hosts show beside the code. */
 
 import { proofOf, provenWords } from '../domain/checks/proof.ts';
-import { type LaneOutcome, laneOutcome } from '../domain/lanes/board-sums.ts';
+import { type LaneOutcome, laneOutcome } from '../domain/lanes/board.ts';
 import { trustSentence } from '../domain/run/ledger-trust.ts';
 import { harmless } from '../platform/text.ts';
 import { viewProven } from './ending-words.ts';

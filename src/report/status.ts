@@ -4,7 +4,7 @@ import type { LoopCommand } from '../domain/run/event.ts';
 import { trustSentence } from '../domain/run/ledger-trust.ts';
 import { type RunOverview, standingWords } from '../domain/run/overview.ts';
 import { answerCommand, questionWords } from '../domain/stories/questions.ts';
-import { dollars } from '../domain/turn/dollars.ts';
+import { dollars } from '../domain/turn/usage.ts';
 import { clip, displayWidth, wrap, wrapAround } from '../platform/text.ts';
 import { CLOSED, resumePhrase } from './ending-words.ts';
 import { pullRequestWords } from './forge-words.ts';

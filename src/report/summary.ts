@@ -3,12 +3,12 @@
 import { mutationWords } from '../domain/checks/mutation.ts';
 import type { Integrated } from '../domain/lanes/board.ts';
 import type { ForkOf, LoopCommand } from '../domain/run/event.ts';
-import type { Limits } from '../domain/run/limits.ts';
 import { type CheckSummary, type IterationResult, type LoopResult, provenBy } from '../domain/run/result.ts';
+import type { KnownLimits } from '../domain/run/resume-command.ts';
 import { hasBegun, lastLimits, type RunState } from '../domain/run/state.ts';
 import { exitCodeOf } from '../domain/run/stop-reason.ts';
 import type { RoleOutcome, StoryOutcome } from '../domain/stories/report.ts';
-import { dollars } from '../domain/turn/dollars.ts';
+import { dollars } from '../domain/turn/usage.ts';
 import { oneLine } from '../platform/text.ts';
 import { type EndedRun, endedRun, nextSteps, proofLine, resultSentence } from './ending-words.ts';
 import { laneLines } from './lane-words.ts';
@@ -26,15 +26,13 @@ import {
 import { TERMINAL_WORDS, type Words } from './words.ts';
 
 /** What the result itself does not know. */
-export interface RunLabel {
+export interface RunLabel extends KnownLimits {
   readonly command: LoopCommand;
   readonly agent: string;
   readonly title?: string | null | undefined;
   readonly sandbox?: string | null | undefined;
   readonly forkOf?: ForkOf | null | undefined;
-  readonly limits?: Limits | null | undefined;
   readonly cwd?: string | undefined;
-  readonly maxIterations?: number | undefined;
   /** An agent was asked for something. */
   readonly hasBegun?: boolean | undefined;
   /** A command without an id means it. */

@@ -9,7 +9,7 @@ import type { CheckSummary, IterationResult } from '../domain/run/result.ts';
 import { fold, type IterationState, NOTHING_YET, type RunState } from '../domain/run/state.ts';
 import { errorLine } from '../platform/error-words.ts';
 import { ensureFolder, fileSize, readIfThere, tryTo, writeWhole } from '../platform/files.ts';
-import { type Journal, openJournal } from './journal.ts';
+import { type Entry, type Journal, openJournal, readJournal } from './journal.ts';
 import { hashOf, lineEndingAt } from './ledger-end.ts';
 import type { RunPaths } from './paths.ts';
 
@@ -54,19 +54,16 @@ export function readState(
   each: (state: RunState) => void = () => {},
 ): Loaded {
   if (!existsSync(paths.events)) return { state: start, problems: [] };
+  let state = start;
+  const add = (entry: Entry) => {
+    const known = knownEntry(entry); // what another version wrote, or what is damaged, is no evidence
+    if (!known) return;
+    state = fold(state, { ...known, time: Date.parse(known.at), ticks: entry.ticks });
+    each(state);
+  };
   const journal = openJournal(paths.events, { withoutWords: true, ...(from && { from }) });
-  try {
-    let state = start;
-    for (const entry of journal.each()) {
-      const known = knownEntry(entry); // what another version wrote, or what is damaged, is no evidence
-      if (!known) continue;
-      state = fold(state, { ...known, time: Date.parse(known.at), ticks: entry.ticks });
-      each(state);
-    }
-    return { state, problems: journal.problems() };
-  } finally {
-    journal.close();
-  }
+  const { problems } = readJournal(journal, add);
+  return { state, problems };
 }
 
 /** Never the reason that a run fails: without it the ledger is read. */

@@ -192,11 +192,13 @@ export interface JournalReading {
   readonly from?: ReturnType<Journal['end']>;
 }
 
+const PIECE = 256 * 1024;
+
 /** Reads a ledger in bounded pieces, checking the chain as it goes. */
 export function openJournal(path: string, reading: JournalReading = {}) {
   const fd = openSync(path, 'r');
   const isFile = fstatSync(fd).isFile();
-  const page = Buffer.allocUnsafe(256 * 1024);
+  const page = Buffer.allocUnsafe(PIECE);
   const chain = createChain(reading);
   const splitter = createLineSplitter(chain);
   let position = reading.from?.offset ?? 0;
@@ -222,15 +224,8 @@ export function openJournal(path: string, reading: JournalReading = {}) {
     return chain.fetch(atEnd);
   };
 
-  /** All that is there, without having all of it in memory at once. */
-  function* each(): Iterable<Entry> {
-    do yield* next(page.length);
-    while (!atEnd);
-  }
-
   return {
     next,
-    each,
     atEnd: () => atEnd,
     /** What is wrong with the ledger: a broken chain, a line that cannot be read. */
     problems: (): readonly string[] => (isFile ? chain.problems : ['it is not a file']),
@@ -238,6 +233,17 @@ export function openJournal(path: string, reading: JournalReading = {}) {
     torn: () => position - lastNewline,
     close: () => closeSync(fd),
   };
+}
+
+/** Reads it to its end, without having all of it in memory at once, and closes it. */
+export function readJournal(journal: JournalReader, add: (entry: Entry) => void) {
+  try {
+    do for (const entry of journal.next(PIECE)) add(entry);
+    while (!journal.atEnd());
+    return { problems: journal.problems(), torn: journal.torn() };
+  } finally {
+    journal.close();
+  }
 }
 
 /** Takes line after line, and holds their entries until they are fetched. */

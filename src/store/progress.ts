@@ -1,7 +1,6 @@
 /** `.ralph/ralph-progress.md`: the result of each iteration. The run keeps its own; the well-known name shows the latest. */
 import { appendFileSync, existsSync } from 'node:fs';
-import { formatProgress } from '../domain/run/progress.ts';
-import type { IterationResult } from '../domain/run/result.ts';
+import type { CheckSummary, IterationResult } from '../domain/run/result.ts';
 import { linkOver, removeLink, writePrivate } from '../platform/files.ts';
 import type { ProjectPaths, RunPaths } from './paths.ts';
 
@@ -27,4 +26,33 @@ export function createProgress(project: ProjectPaths, run: RunPaths) {
     /** As it goes into a prompt: the latest entries, so that a prompt does not grow with the run. */
     latest: () => (left === 0 ? '' : `(${left} earlier iterations are left out)\n`) + entries.join(''),
   };
+}
+
+/** In the form of seed 004. */
+function formatProgress(result: IterationResult): string {
+  const { iteration, allChecksPassed, completionTagFound, stepsTaken, cost, duration, checkResults, error } =
+    result;
+  return [
+    `## Iteration ${iteration} — ${allChecksPassed && completionTagFound ? 'PASS' : 'FAIL'}`,
+    `- Steps: ${stepsTaken}`,
+    `- Cost: ${cost === null ? 'unknown' : `$${cost.toFixed(4)}`}`,
+    `- Duration: ${duration.toFixed(1)}s`,
+    ...(error === null ? [] : [`- Error: ${oneLine(error)}`]),
+    '- Checks:',
+    ...checkResults.map(check => `  - ${check.name}: ${checkWord(check)}`),
+    '',
+  ].join('\n');
+}
+
+function checkWord({ passed, output, exitCode, flaked }: CheckSummary): string {
+  if (passed) return flaked === undefined ? 'PASS' : `PASS (flaky: failed ${flaked} time(s) first)`;
+  const last = output
+    .split('\n')
+    .filter(line => line.trim() !== '')
+    .at(-1);
+  return `FAIL — ${last === undefined ? `exit code ${exitCode}` : oneLine(last)}`;
+}
+
+function oneLine(text: string): string {
+  return text.replace(/\s+/g, ' ').trim().slice(0, 200);
 }

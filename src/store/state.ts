@@ -7,7 +7,7 @@ import { basename, dirname, join, sep } from 'node:path';
 import { laterVersion, type Problem } from '../domain/text/problem.ts';
 import { readIfThere, tryTo } from '../platform/files.ts';
 import { sha256 } from '../platform/hash.ts';
-import { stateFolder } from '../platform/state-folder.ts';
+import { stateFolder } from '../platform/package.ts';
 
 export type Env = Readonly<Record<string, string | undefined>>;
 

@@ -5,16 +5,16 @@ import type { Conflict } from '../domain/lanes/conflict.ts';
 import type { Violation } from '../domain/run/evidence.ts';
 import type { RunState } from '../domain/run/state.ts';
 import type { Feedback } from '../domain/run/verdict.ts';
-import type { Assignment } from '../domain/stories/assignment.ts';
+import type { Assignment, StoryMode } from '../domain/stories/assignment.ts';
 import { buildStoryPrompt } from '../domain/stories/prompt.ts';
-import { buildStoryReport } from '../domain/stories/report.ts';
+import { buildStoryReport, type Role } from '../domain/stories/report.ts';
 import type { ReviewEvidence } from '../domain/stories/review.ts';
 import type { StoryList } from '../domain/stories/story.ts';
 import { pick } from '../domain/text/fields.ts';
 import { isProblem } from '../domain/text/problem.ts';
 import { type Steps, warn } from '../engine/steps.ts';
 import { ACTIVE_FILE, type PrdPaths } from '../store/prd-paths.ts';
-import { currentAgent, speaksPlainly } from '../turns/agent-pool.ts';
+import { type AgentPool, currentAgent, speaksPlainly } from '../turns/agent-pool.ts';
 import { baseSteps } from '../turns/base-steps.ts';
 import type { RunContext } from '../turns/context.ts';
 import { mutationStep } from '../turns/mutation.ts';
@@ -24,7 +24,6 @@ import { type Begun, createStoryKeeper, type StoryKeeper } from './keeper.ts';
 import { askingStories, createReady, decisionsOf, mayAsk, noteQuestion } from './questions.ts';
 import { createReviewFacts } from './review-facts.ts';
 import { createReviewGuard, type ReviewGuard } from './review-guard.ts';
-import { poolOf, roleOf, rolesOf } from './roles.ts';
 import { createStoryChecks, type StoryChecks } from './story-checks.ts';
 import { policyOf, standOf, startWords } from './story-status.ts';
 
@@ -275,4 +274,25 @@ function isContained({ sandbox }: StoryContext): boolean {
 function isOutside({ inside }: PrdPaths) {
   return ({ what, isSentence, refused }: Violation) =>
     !isSentence && !refused && !what.startsWith(`${inside}/`) && !what.startsWith(ACTIVE_FILE);
+}
+
+interface Roles {
+  readonly agent: { readonly name: string };
+  readonly roster: AgentPool;
+  /** Who reviews, and the fallbacks behind; absent: the agent does. */
+  readonly reviewers?: AgentPool;
+}
+
+export function poolOf({ roster, reviewers }: Roles, mode: StoryMode): AgentPool {
+  return mode === 'review' ? (reviewers ?? roster) : roster;
+}
+
+export function roleOf(mode: StoryMode): Role {
+  return mode === 'review' ? 'reviewer' : 'implementer';
+}
+
+/** undefined: one agent does everything. */
+export function rolesOf({ agent, reviewers }: Roles): Readonly<Record<Role, string>> | undefined {
+  const reviewer = reviewers?.agents[0]?.name;
+  return reviewer === undefined ? undefined : { implementer: agent.name, reviewer };
 }

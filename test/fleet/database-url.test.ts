@@ -1,8 +1,7 @@
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { PACKAGES } from '../../src/fleet/database.ts';
-import { databaseProblem } from '../../src/fleet/database-problem.ts';
+import { databaseProblem, PACKAGES } from '../../src/fleet/database.ts';
 import { databaseUrl, rememberUrl, showUrl } from '../../src/fleet/database-url.ts';
 import { folder } from '../rig/repo.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { ADAPTERS } from '../../src/agents/registry.ts';
-import { loginNotices } from '../../src/opening/login-notice.ts';
+import { loginNotices } from '../../src/opening/start-notices.ts';
 import type { ChosenAgent } from '../../src/turns/choose-agent.ts';
 import { folder } from '../rig/repo.ts';
 

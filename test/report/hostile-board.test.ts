@@ -1,9 +1,8 @@
 /** Whatever titles, file names and reasons say, and whatever a ledger holds: the readers of a board show letters, and end. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { Board } from '../../src/domain/lanes/board.ts';
+import { type Board, laneOutcome } from '../../src/domain/lanes/board.ts';
 import type { BoardEvent } from '../../src/domain/lanes/board-event.ts';
-import { laneOutcome } from '../../src/domain/lanes/board-sums.ts';
 import type { RawEntry } from '../../src/domain/run/ledger-entry.ts';
 import { displayWidth } from '../../src/platform/text.ts';
 import { boardLines } from '../../src/report/board-lines.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { dollars } from '../../src/domain/turn/dollars.ts';
+import { dollars } from '../../src/domain/turn/usage.ts';
 import { compact, counted, duration, grouped, wholeSeconds } from '../../src/report/numbers.ts';
 
 test.each([

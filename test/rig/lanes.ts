@@ -1,7 +1,7 @@
 /** Projects for parallel runs, and the agent that works in their lanes. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { LaneOutcome } from '../../src/domain/lanes/board-sums.ts';
+import type { LaneOutcome } from '../../src/domain/lanes/board.ts';
 import type { LoopResult } from '../../src/domain/run/result.ts';
 import type { Story } from '../../src/domain/stories/story.ts';
 import { story } from '../domain/stories/stories.ts';

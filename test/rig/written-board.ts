@@ -1,8 +1,7 @@
 /** Writes a parallel run as Ralph itself would, with the runs of its lanes: some landed, one sent back, one that needs the user. */
 import { createHash } from 'node:crypto';
 import { UNPROVEN } from '../../src/domain/checks/proof.ts';
-import type { Board } from '../../src/domain/lanes/board.ts';
-import { laneOutcome } from '../../src/domain/lanes/board-sums.ts';
+import { type Board, laneOutcome } from '../../src/domain/lanes/board.ts';
 import type { RunEvent } from '../../src/domain/run/event.ts';
 import { createRunFold } from '../../src/report/run-fold.ts';
 import { createJournal, openJournal } from '../../src/store/journal.ts';

@@ -3,8 +3,7 @@ import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { ADAPTERS } from '../../src/agents/registry.ts';
-import type { Finding } from '../../src/cli/commands/doctor.ts';
-import { examine } from '../../src/cli/commands/doctor.ts';
+import { examine, type Finding } from '../../src/cli/commands/doctor.ts';
 import { ralph } from '../rig/ralph.ts';
 import { folder, type Repo, repo } from '../rig/repo.ts';
 

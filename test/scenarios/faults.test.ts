@@ -13,7 +13,7 @@ import {
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { createJournal, openJournal } from '../../src/store/journal.ts';
+import { createJournal, type Entry, openJournal, readJournal } from '../../src/store/journal.ts';
 import { projectPaths, runPaths } from '../../src/store/paths.ts';
 import { ralph } from '../rig/ralph.ts';
 import { type Repo, repo } from '../rig/repo.ts';
@@ -92,10 +92,9 @@ describe('a ledger', () => {
       journal.append({ type: 'notice', level: 'info', text });
       journal.close();
     }
-    const reader = openJournal(paths.events);
-    const entries = [...reader.each()];
-    reader.close();
-    expect(reader.problems()).toEqual([]);
+    const entries: Entry[] = [];
+    const { problems } = readJournal(openJournal(paths.events), entry => entries.push(entry));
+    expect(problems).toEqual([]);
     expect(entries.map(({ seq }) => seq)).toEqual(entries.map((_, at) => at + 1));
   });
 });

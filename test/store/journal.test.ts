@@ -2,7 +2,7 @@ import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { RunEvent } from '../../src/domain/run/event.ts';
-import { createJournal, openJournal } from '../../src/store/journal.ts';
+import { createJournal, type Entry, openJournal, readJournal } from '../../src/store/journal.ts';
 import { anyEvent } from '../report/any-event.ts';
 import { folder } from '../rig/repo.ts';
 
@@ -16,10 +16,9 @@ function written(events: readonly RunEvent[]): string {
 }
 
 function read(path: string, withoutWords: boolean) {
-  const journal = openJournal(path, { withoutWords });
-  const entries = [...journal.each()];
-  journal.close();
-  return { entries, problems: journal.problems() };
+  const entries: Entry[] = [];
+  const { problems } = readJournal(openJournal(path, { withoutWords }), entry => entries.push(entry));
+  return { entries, problems };
 }
 
 const said = (text: string): RunEvent => ({ type: 'agent', event: { kind: 'text', text } });

@@ -1,7 +1,7 @@
 /** Who builds and who reviews. */
 import { expect, test } from 'vitest';
 import { STORY_MODES } from '../../src/domain/stories/assignment.ts';
-import { poolOf, roleOf, rolesOf } from '../../src/stories/roles.ts';
+import { poolOf, roleOf, rolesOf } from '../../src/stories/steps.ts';
 import { createRoster } from '../../src/turns/agent-pool.ts';
 import { functionAgent } from '../turns/world.ts';
 

@@ -21,7 +21,7 @@ export const geminiDialect: Dialect = {
     secrets: [],
   },
   readInput(text) {
-    const input = readWithCommand(text, asTyped);
+    const input = readWithCommand(text, prompt => prompt.replace(FOR_THE_MODEL, ''));
     const said = stringAt(parseObject(text), 'prompt_response');
     return input && { ...input, isInterrupted: said !== undefined && NO_WORDS.test(said) };
   },
@@ -61,10 +61,6 @@ const NO_WORDS = /^\s*(?:\[no response text\]\s*)?$/;
 
 /** The command file ends with a line for the model, in case that no hook has read it. */
 const FOR_THE_MODEL = /\n\n\(Ralph: if [^)]*\)\s*$/;
-
-function asTyped(prompt: string): string {
-  return prompt.replace(FOR_THE_MODEL, '');
-}
 
 function writeAnswer(event: string, answer: HookAnswer): string {
   if (answer.kind === 'context') {

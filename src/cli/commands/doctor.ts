@@ -2,8 +2,7 @@
 
 import { accessSync, constants, existsSync, realpathSync, statSync } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
-import type { AgentAdapter } from '../../agents/agent.ts';
-import { compareVersions, versionIn } from '../../agents/agent.ts';
+import { type AgentAdapter, compareVersions, versionIn } from '../../agents/agent.ts';
 import { ADAPTERS, PLUGINS } from '../../agents/registry.ts';
 import { loadSettings } from '../../config/load.ts';
 import { defaultSettings } from '../../config/settings.ts';
@@ -33,7 +32,7 @@ export const doctor: CliCommand = {
   help: '\nExamples:\n  ralph doctor\n  ralph doctor --json\n',
   async run({ root: cwd, env, output }) {
     const findings = await examine({ cwd, env });
-    const ok = canRun(findings);
+    const ok = findings.every(({ level }) => level !== 'problem');
     answer(output, { ok, findings }, () => doctorLines(findings, styleOf(output)).join('\n'));
     return ok ? 0 : 2;
   },
@@ -313,10 +312,6 @@ function doctorLines(findings: readonly Finding[], style: Style): readonly strin
     ),
   );
   return [...lines, '', verdict(findings)];
-}
-
-function canRun(findings: readonly Finding[]): boolean {
-  return findings.every(({ level }) => level !== 'problem');
 }
 
 function verdict(findings: readonly Finding[]): string {

@@ -23,12 +23,11 @@ import { pause } from '../../engine/wait.ts';
 import type { UnitReading } from '../../fleet/reading.ts';
 import { systemClock } from '../../platform/clock.ts';
 import { errorWords } from '../../platform/error-words.ts';
-import { watchFile } from '../../platform/follow.ts';
 import { createFormatter } from '../../report/format.ts';
+import { followLedger } from '../../report/read-run.ts';
 import type { Style } from '../../report/style.ts';
 import { asText, labelOf, summaryLines } from '../../report/summary.ts';
 import { type Entry, type JournalReader, openJournal } from '../../store/journal.ts';
-import { isRunning } from '../../store/lease.ts';
 import type { RunPaths } from '../../store/paths.ts';
 import { type Call, type CliCommand, Problems, refuse } from '../command.ts';
 import { styleOf } from '../reporters.ts';
@@ -123,24 +122,9 @@ function createShow({ output }: Call, isWanted: (event: RunEvent) => boolean): S
 
 /** Ends with the run, with its process, or with Ctrl-C. */
 async function follow(journal: JournalReader, paths: RunPaths, show: Show): Promise<void> {
-  await untilStopped(
-    stopping =>
-      new Promise<void>(resolve => {
-        const done = () => {
-          watching.close();
-          resolve();
-        };
-        const step = () => {
-          const isAlive = isRunning(paths); // before the look: what it wrote last is still shown
-          const entries = journal.next();
-          show(entries);
-          if (!isAlive || entries.some(entry => entry.type === 'run-ended')) done();
-        };
-        const watching = watchFile(paths.events, step, 1000);
-        stopping.addEventListener('abort', done);
-        step();
-      }),
-  );
+  await untilStopped(async stopping => {
+    for await (const entries of followLedger(journal, paths, stopping)) show(entries);
+  });
 }
 
 /** Milliseconds. */

@@ -8,6 +8,7 @@ import { projectPaths, runPaths } from '../../store/paths.ts';
 import { listSessions, type SessionFile } from '../../store/session-file.ts';
 import { endDeleted } from '../../store/session-ledger.ts';
 import { answer, type Call, type CliCommand, orThrow, Problems, refuse } from '../command.ts';
+import { collect } from '../set-up.ts';
 
 export const session: CliCommand = {
   declare: command =>
@@ -43,10 +44,6 @@ The loop itself runs in the session's own stop hook: the ralph plugin must be in
     return refuse(action, 'unknown action', 'use start, status or cancel');
   },
 };
-
-function collect(value: string, before: readonly string[] = []): readonly string[] {
-  return [...before, value];
-}
 
 function status(call: Call): 0 {
   const { output } = call;

@@ -4,7 +4,7 @@ import type { RunOverview } from '../../domain/run/overview.ts';
 import { isProblem } from '../../domain/text/problem.ts';
 import { systemClock } from '../../platform/clock.ts';
 import { boardLines } from '../../report/board-lines.ts';
-import { readBoard } from '../../report/read-board.ts';
+import { readBoard } from '../../report/read-run.ts';
 import { type Resuming, statusLines, worktreeLines } from '../../report/status.ts';
 import { titled } from '../../report/style.ts';
 import { childrenOf, overviewIn } from '../../store/child-runs.ts';

@@ -1,5 +1,4 @@
-import type { Board } from '../lanes/board.ts';
-import type { LaneOutcome } from '../lanes/board-sums.ts';
+import type { Board, LaneOutcome } from '../lanes/board.ts';
 import type { RunState } from '../run/state.ts';
 import { isProven } from '../run/stop-reason.ts';
 import type { StoryReport } from '../stories/report.ts';

@@ -1,6 +1,5 @@
 /** What the turns of several runs may spend together: each reserves before it begins, and no reservation passes the cap. Pure. */
-import { dollars } from '../turn/dollars.ts';
-import { totalTokens, type Usage } from '../turn/usage.ts';
+import { dollars, totalTokens, type Usage } from '../turn/usage.ts';
 import type { EndedTurn } from './event.ts';
 import type { Limits, Spending } from './limits.ts';
 

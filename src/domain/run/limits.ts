@@ -1,9 +1,8 @@
 /** The limits of a run, and which of them is reached. */
 import { redChecks } from '../checks/check.ts';
 import { listSome } from '../text/feedback.ts';
-import { dollars } from '../turn/dollars.ts';
 import { adviseOn, isFatal, isLimit, type Trouble } from '../turn/trouble.ts';
-import { totalTokens, type Usage, uncountedIn, unpricedIn } from '../turn/usage.ts';
+import { dollars, totalTokens, type Usage, uncountedIn, unpricedIn } from '../turn/usage.ts';
 import type { EndedTurn } from './event.ts';
 import { type EndedBy, type Evidence, isFailure, type Spent, type TurnOutcome } from './evidence.ts';
 import { formatStandstill } from './standstill.ts';

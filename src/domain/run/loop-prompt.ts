@@ -40,9 +40,9 @@ export function buildLoopPrompt(prompt: LoopPrompt): string {
     prompt.task.trimEnd(),
     rules(prompt),
     decisions(prompt),
-    changes(prompt.diff),
+    prompt.diff === '' ? '' : `## Changes since the start\n${fenced(prompt.diff, 'diff')}`,
     lastTurn(prompt),
-    progress(prompt.progress),
+    prompt.progress === '' ? '' : `## Progress\n${prompt.progress.trimEnd()}`,
   ];
   return `${parts.filter(part => part !== '').join('\n\n')}\n`;
 }
@@ -83,10 +83,6 @@ function decisions({ decided = [] }: LoopPrompt): string {
   return decided.length === 0 ? '' : ['## What was decided', ...decidedLines(decided)].join('\n');
 }
 
-function changes(diff: string): string {
-  return diff === '' ? '' : `## Changes since the start\n${fenced(diff, 'diff')}`;
-}
-
 function lastTurn({ feedback, rule, isPlain }: LoopPrompt): string {
   const sentences = feedback.flatMap(item => formatFeedback(item, markerWords(rule, isPlain)) ?? []);
   const failed = feedback.flatMap(item => (item.kind === 'check-failed' ? [formatFailure(item.check)] : []));
@@ -103,10 +99,6 @@ export function formatFailure(check: CheckResult): string {
     ...(check.hint ? [`Hint: ${check.hint}`] : []),
     fenced(check.output, ''),
   ].join('\n');
-}
-
-function progress(text: string): string {
-  return text === '' ? '' : `## Progress\n${text.trimEnd()}`;
 }
 
 /** A fence that nothing inside can close. */

@@ -2,12 +2,12 @@
 
 import { provenWords } from '../checks/proof.ts';
 import { type PullRequestState, pullRequestOf } from '../forge/forge-state.ts';
-import { boardUsage, type LaneOutcome, laneOutcome } from '../lanes/board-sums.ts';
+import { boardUsage, type LaneOutcome, laneOutcome } from '../lanes/board.ts';
 import { type AskedQuestion, openQuestions } from '../stories/questions.ts';
 import { pick } from '../text/fields.ts';
 import type { LedgerTrust } from './ledger-trust.ts';
-import { countChecks, type LoopResult, lastChecksOf, provenBy } from './result.ts';
-import { type Raise, raiseOf, usedBy } from './resume-command.ts';
+import { countChecks, lastChecksOf, provenBy } from './result.ts';
+import { type Raise, raiseIn } from './resume-command.ts';
 import { lastLimits, type RunState, usedSoFar } from './state.ts';
 import { endingOf, type StopReason } from './stop-reason.ts';
 
@@ -74,12 +74,13 @@ export function overview(state: RunState, around: Around): RunOverview {
   const { head, result, board, waiting } = state;
   const iteration = state.open ?? state.last;
   const checks = iteration ? [...iteration.checks, ...iteration.clean] : state.baseline;
+  const limits = { limits: lastLimits(state), maxIterations: head?.maxIterations };
   return {
     ...around,
     questions: result?.success
       ? []
       : openQuestions(state.questions).map(each => pick(each, 'story', 'question')),
-    raise: (result && raiseIn(state, result)) ?? null,
+    raise: (result && raiseIn(result, result.iterations.length, limits)) ?? null,
     agent: head?.agent ?? null,
     title: head?.title ?? null,
     sandbox: head?.sandbox ?? null,
@@ -114,13 +115,4 @@ export function statusOf(
   const status = unended();
   if (status !== 'running') return status;
   return time.isPaused ? 'paused' : waiting ? 'waiting' : status;
-}
-
-function raiseIn(state: RunState, result: LoopResult): Raise | undefined {
-  const { lanes, stopReason } = result;
-  const { head } = state;
-  const most = lanes && head?.maxIterations ? { maxIterations: head.maxIterations } : undefined;
-  const known = lastLimits(state) ?? most;
-  const count = lanes?.reduce((sum, { iterations = 0 }) => sum + iterations, 0) ?? result.iterations.length;
-  return raiseOf(stopReason, known, usedBy(result, count));
 }

@@ -4,7 +4,7 @@ import { type CheckResult, isGreen } from '../checks/check.ts';
 import type { Measured, Mutation } from '../checks/mutation.ts';
 import { type Proof, type Proven, proofOfRun } from '../checks/proof.ts';
 import { type FileChange, findTestChanges, type TestCount } from '../checks/test-changes.ts';
-import type { LaneOutcome } from '../lanes/board-sums.ts';
+import type { LaneOutcome } from '../lanes/board.ts';
 import type { StoryReport } from '../stories/report.ts';
 import { pick } from '../text/fields.ts';
 import {

@@ -1,7 +1,6 @@
 /** How to continue a run that has stopped: the command that can be pasted, with a raised limit where one stopped it. */
 import { parentOf } from '../lanes/board.ts';
-import { dollars } from '../turn/dollars.ts';
-import { totalTokens } from '../turn/usage.ts';
+import { dollars, totalTokens } from '../turn/usage.ts';
 import type { Limits } from './limits.ts';
 import type { LoopResult } from './result.ts';
 import { endingOf, type LimitFlag } from './stop-reason.ts';
@@ -53,16 +52,22 @@ function raiseFor(flag: LimitFlag, limits: Partial<Limits>, used: Used) {
   return { flag, to, words, isReached: amount !== null && amount >= limit };
 }
 
-export function usedBy(
-  result: Pick<LoopResult, 'totalCost' | 'totalTokens' | 'totalDuration'>,
+export interface KnownLimits {
+  readonly limits?: Limits | null | undefined;
+  readonly maxIterations?: number | undefined;
+}
+
+/** The same from its result. A parallel run has no verdict that says its limits; how many iterations it may have is known from its start. */
+export function raiseIn(
+  result: Omit<LoopResult, 'iterations'>,
   iterations: number,
-): Used {
-  return {
-    iterations,
-    cost: result.totalCost,
-    tokens: totalTokens(result.totalTokens ?? undefined) ?? null,
-    seconds: result.totalDuration,
-  };
+  { limits, maxIterations }: KnownLimits,
+): Raise | undefined {
+  const { stopReason, lanes, totalCost: cost, totalTokens: tokens, totalDuration: seconds } = result;
+  return raiseOf(stopReason, limits ?? (lanes && maxIterations ? { maxIterations } : undefined), {
+    ...{ cost, seconds, tokens: totalTokens(tokens ?? undefined) ?? null },
+    iterations: lanes ? lanes.reduce((sum, lane) => sum + (lane.iterations ?? 0), 0) : iterations,
+  });
 }
 
 /** `ralph resume ID --max-iterations 4`: of a run that belongs to another the id of that one; null: the latest needs none. Where nobody knows the limit, the user has to name the new one. */

@@ -3,7 +3,7 @@
  * alternate between two states, or the cost rises while no further check passes. The agent is warned first, and then has some turns to
  * change that.
  */
-import { dollars } from '../turn/dollars.ts';
+import { dollars } from '../turn/usage.ts';
 import type { EndedTurn } from './event.ts';
 import type { Evidence } from './evidence.ts';
 

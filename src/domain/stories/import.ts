@@ -1,4 +1,6 @@
 /** Stories from elsewhere: what is still open here is brought up to date, what is under way or done is not touched. */
+
+import { isObject, type Json } from '../text/json.ts';
 import { type Story, type StoryList, UNTOUCHED } from './story.ts';
 
 /** A story as another place tells it. */
@@ -103,4 +105,33 @@ export function oneLine(text: string): string {
     .replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ')
     .replace(/ {2,}/g, ' ')
     .trim();
+}
+
+/** `prd.json` of other Ralph loops. Nobody has reviewed what they call passed: it comes in as built. `readList` checks whether it is valid. */
+export function convertForeignList(value: unknown): unknown {
+  if (!isObject(value) || !Array.isArray(value.userStories)) return value;
+  const { project, name, branchName, description } = value;
+  return {
+    ...value,
+    project: project ?? name ?? '',
+    branchName: branchName ?? '',
+    description: description ?? '',
+    verifyCommands: value.verifyCommands ?? [],
+    userStories: value.userStories.map((story, at) =>
+      isObject(story) ? fromForeignStory(story, at) : story,
+    ),
+  } satisfies Partial<Record<keyof StoryList, unknown>>;
+}
+
+function fromForeignStory(story: Json, at: number): Json {
+  const isBuilt = story.passes === true && story.reviewStatus === undefined;
+  return {
+    ...UNTOUCHED,
+    notes: '',
+    dependsOn: [],
+    ...story,
+    ...(typeof story.id === 'number' && { id: String(story.id) }),
+    priority: story.priority ?? at + 1,
+    ...(isBuilt && { passes: false, reviewStatus: 'needs_review' }),
+  };
 }

@@ -1,5 +1,4 @@
 /** Secrets that are known by their looks, whoever printed them: tokens, private keys, passwords in addresses. */
-import { createTrigrams } from '../turn/trigrams.ts';
 
 export const HIDDEN = '[redacted]';
 
@@ -24,6 +23,9 @@ const TOKENS: readonly (readonly [begin: string, rest: string])[] = [
   ['eyJ', '[\\w-]{8,4096}\\.[\\w-]{8,8192}\\.[\\w-]*'],
 ];
 const TOKEN = new RegExp(TOKENS.map(([begin, rest]) => begin + rest).join('|'), 'y');
+
+/** Each letter moves the hash on by five bits, so that fifteen bits hold three letters. */
+const BITS = 0x7fff;
 
 /** The first three letters of each, to look for them all at once. */
 const BEGINNINGS =
@@ -174,3 +176,28 @@ function lengthOfEnd(text: string, most: number, kind: RegExp): number {
 const MOST_HELD = 16_384;
 const LONGEST_TOKEN = 4_096;
 const HEADER_TAIL = 200;
+
+interface Trigrams {
+  /** Calls `found` with each place at which one of the words may begin, in order. */
+  each(text: string, found: (at: number) => void): void;
+}
+
+/** Finds the places of many words in one pass over a text: by their first three letters, hashed. Words of three letters or more. */
+export function createTrigrams(words: readonly string[]): Trigrams {
+  const begins = new Uint8Array(BITS + 1);
+  for (const word of words) {
+    let hash = 0;
+    for (let at = 0; at < 3; at++) hash = ((hash << 5) ^ word.charCodeAt(at)) & BITS;
+    begins[hash] = 1;
+  }
+  return {
+    each(text, found) {
+      if (words.length === 0) return;
+      let hash = 0;
+      for (let at = 0; at < text.length; at++) {
+        hash = ((hash << 5) ^ text.charCodeAt(at)) & BITS;
+        if (begins[hash] === 1 && at >= 2) found(at - 2);
+      }
+    },
+  };
+}

@@ -64,11 +64,12 @@ export function passwordsIn(value: string): readonly string[] {
   const [, user = '', password = '', place = ''] =
     /^[a-z][\w+.-]*:\/\/([^:/@]*):(.+)@([^@]*)$/is.exec(value) ?? [];
   if (password === '' || password === user || place.includes(password)) return [];
-  const plain = decoded(password);
+  const plain = decodeUri(password);
   return [...new Set([password, plain])].filter(isTelling);
 }
 
-function decoded(text: string): string {
+/** What is not so written stays as it is. */
+export function decodeUri(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {

@@ -1,8 +1,7 @@
 /** Keeps secrets out of what Ralph writes, shows and puts into prompts: docs/reference/secrets.md. */
 
-import { createTrigrams } from '../turn/trigrams.ts';
 import { matchesText } from './glob.ts';
-import { HIDDEN, hideTokens, openWord } from './secret-formats.ts';
+import { createTrigrams, HIDDEN, hideTokens, openWord } from './secret-formats.ts';
 import { createScanner, type SecretScan } from './secret-scan.ts';
 import { passwordsIn, type SecretForm, secretForms } from './secret-values.ts';
 import { visible } from './visible.ts';

@@ -245,3 +245,9 @@ export function addWasted(totals: Totals, calls: readonly Usage[]): Totals {
 export function spentSoFar({ iterations, failures, toolCalls, usage }: Totals, elapsed: number): Spent {
   return { iterations, failures, toolCalls, usage: usage ?? { costSource: 'unknown' }, elapsed };
 }
+
+/** $5.76, and $0.0042 where cents would say nothing. */
+export function dollars(amount: number): string {
+  if (amount > 0 && amount < 0.00005) return '<$0.0001';
+  return `$${amount.toFixed(amount > 0 && amount < 0.1 ? 4 : 2)}`;
+}

@@ -231,7 +231,7 @@ export function storyJob(
   worktree?: Worktree,
 ): Job | Problem {
   const before = list.userStories.find(each => each.id === id);
-  const left = sentBack && isThere(prd) ? storyIn(prd, id) : undefined;
+  const left = sentBack && existsSync(prd.tasks) ? storyIn(prd, id) : undefined;
   const story = left ?? before;
   if (!story) return { where: id, what: 'there is no such story' };
   const own = sentBack ? again(story, sentBack, policy) : story;
@@ -241,10 +241,6 @@ export function storyJob(
   const laneList = { ...list, userStories };
   writeTasks(prd.tasks, laneList, aside);
   return storiesJob({ prd, list: laneList, policy, isTrusted: true, worktree, lane: { id, sync } });
-}
-
-function isThere({ tasks }: PrdPaths): boolean {
-  return existsSync(tasks);
 }
 
 /** The words of its agent; what counts as done is taken back in any case. */

@@ -3,9 +3,14 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { proofOfRun } from '../../../src/domain/checks/proof.ts';
 import { admit, likelyFiles } from '../../../src/domain/lanes/admit.ts';
-import { afterBoardEvent, type Board, type Lane } from '../../../src/domain/lanes/board.ts';
+import {
+  afterBoardEvent,
+  type Board,
+  boardUsage,
+  type Lane,
+  laneOutcome,
+} from '../../../src/domain/lanes/board.ts';
 import type { BoardEvent } from '../../../src/domain/lanes/board-event.ts';
-import { boardUsage, laneOutcome } from '../../../src/domain/lanes/board-sums.ts';
 import { checkSlots, nextMerge } from '../../../src/domain/lanes/queue.ts';
 import { newTally, overdrawn, reserve, settle, type Tally } from '../../../src/domain/run/budget.ts';
 import type { RunEvent } from '../../../src/domain/run/event.ts';

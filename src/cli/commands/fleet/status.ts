@@ -1,16 +1,16 @@
 /** `ralph fleet status`: the units, who works on them, and what those wait for that nobody works on. */
 
 import { endingOf, isSuccess } from '../../../domain/run/stop-reason.ts';
-import { dollars as money } from '../../../domain/turn/dollars.ts';
-import { openFleet } from '../../../fleet/open.ts';
+import { dollars as money } from '../../../domain/turn/usage.ts';
 import type { Unit, UnitState } from '../../../fleet/unit.ts';
 import { type FleetView, readFleet, waitsFor } from '../../../fleet/view.ts';
 import { clip, displayWidth } from '../../../platform/text.ts';
 import { counted } from '../../../report/numbers.ts';
 import { phrase } from '../../../report/phrases.ts';
-import { answer, type CliCommand, orThrow } from '../../command.ts';
+import { answer, type CliCommand } from '../../command.ts';
 import { watch } from '../../signals.ts';
 import { DATABASE } from '../../which-run.ts';
+import { withDatabase } from './steer.ts';
 
 export const status: CliCommand = {
   declare: command =>
@@ -20,10 +20,9 @@ export const status: CliCommand = {
       .option('-a, --all', 'also those that ended more than a day ago')
       .option('--watch', 'show it again whenever it changes, until Ctrl-C'),
   help: '\nExamples:\n  ralph fleet status\n  ralph fleet status --watch\n  ralph fleet status --json | jq .units\n',
-  async run(call) {
-    const { options, env, output, args } = call;
-    const database = orThrow(await openFleet(options, env));
-    try {
+  run: call =>
+    withDatabase(call, async database => {
+      const { options, output, args } = call;
       const look = () => readFleet(database, { words: args[0] ?? '', all: options.all === true });
       if (options.watch !== true) {
         const view = await look();
@@ -35,10 +34,7 @@ export const status: CliCommand = {
         const lines = fleetLines(await look(), room);
         return `${lines.map(line => clip(line, output.columns())).join('\n')}\n`;
       });
-    } finally {
-      await database.close();
-    }
-  },
+    }),
 };
 
 /** `room`: how many lines there may be; what is left out is counted. */

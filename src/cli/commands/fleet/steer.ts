@@ -15,7 +15,14 @@ export async function withFleet(
   act: (database: Database) => Promise<ExitCode>,
 ): Promise<ExitCode> {
   refuseInside(`fleet ${name}`, call);
-  const database = orThrow(await openFleet(call.options, call.env));
+  return withDatabase(call, act);
+}
+
+export async function withDatabase(
+  { options, env }: Call,
+  act: (database: Database) => Promise<ExitCode>,
+): Promise<ExitCode> {
+  const database = orThrow(await openFleet(options, env));
   try {
     return await act(database);
   } finally {

@@ -6,9 +6,9 @@ import { flagsOf, settingsFromFlags } from '../../../config/flags.ts';
 import { loadSettings } from '../../../config/load.ts';
 import type { Settings } from '../../../config/settings-shape.ts';
 import { allCommands } from '../../../domain/checks/verify-commands.ts';
+import { titleOf } from '../../../domain/run/title.ts';
 import type { Problem } from '../../../domain/text/problem.ts';
 import { createRedactor, redactDeep } from '../../../domain/text/secrets.ts';
-import { openFleet } from '../../../fleet/open.ts';
 import { sourceOf, submitUnit, textAt } from '../../../fleet/submit.ts';
 import { shownBranch, type UnitConfig } from '../../../fleet/unit.ts';
 import { isCommit } from '../../../opening/jobs/parallel.ts';
@@ -32,6 +32,7 @@ import {
 } from '../../command.ts';
 import { collect, declareFlag } from '../../set-up.ts';
 import { DATABASE } from '../../which-run.ts';
+import { withDatabase } from './steer.ts';
 
 export const submit: CliCommand = {
   declare(command) {
@@ -90,8 +91,7 @@ Only on one machine: several attempts at a task (--best-of).
     if (problems.length > 0) throw new Problems(problems);
     const source = orThrow(await sourceOf(root, env, texts(options)));
     if (config.tasks !== undefined) ({ settings, config } = await withTasks(call, source.base, given));
-    const database = orThrow(await openFleet(options, env));
-    try {
+    return withDatabase(call, async database => {
       const agent = agentOf(settings);
       const { unit, before } = orThrow(
         await submitUnit(
@@ -127,9 +127,7 @@ Only on one machine: several attempts at a task (--best-of).
         call.output.quiet ? () => unit : words,
       );
       return 0;
-    } finally {
-      await database.close();
-    }
+    });
   },
 };
 
@@ -207,7 +205,7 @@ function loopOf(call: Call): Work {
   return {
     settings: loaded.settings,
     config: isList ? { flags, tasks } : { flags, task },
-    title: isList ? `Tasks of ${tasks}` : titleOf(task),
+    title: isList ? `Tasks of ${tasks}` : (titleOf(task) ?? ''),
     problems: [...problems, ...loaded.problems, ...own],
   };
 }
@@ -258,13 +256,6 @@ function secretProblems(config: UnitConfig, env: Call['env']): readonly Problem[
   return [
     { where: 'the task or a flag', what, fix: 'let the command read it from the environment of the worker' },
   ];
-}
-
-function titleOf(task: string): string {
-  return (task.split('\n').find(line => line.trim() !== '') ?? '')
-    .replace(/^#+\s*/, '')
-    .trim()
-    .slice(0, 100);
 }
 
 /** One that every Ralph knows; a command of the user's own is a matter of labels. */

@@ -1,8 +1,12 @@
 /** `ralph prd import`: the stories of another loop's prd.json, of a Markdown task list, or of the issues of a GitHub repository. */
 import { readFileSync } from 'node:fs';
 import { basename, relative, resolve } from 'node:path';
-import { convertForeignList } from '../../../domain/stories/foreign-list.ts';
-import { type Draft, findDuplicate, importStories } from '../../../domain/stories/import.ts';
+import {
+  convertForeignList,
+  type Draft,
+  findDuplicate,
+  importStories,
+} from '../../../domain/stories/import.ts';
 import { readMarkdownTasks } from '../../../domain/stories/markdown-tasks.ts';
 import { readList, type StoryList } from '../../../domain/stories/story.ts';
 import type { Problem } from '../../../domain/text/problem.ts';

@@ -9,7 +9,7 @@ import { findInvalidStories } from '../../../domain/stories/transitions.ts';
 import { pick } from '../../../domain/text/fields.ts';
 import { systemClock } from '../../../platform/clock.ts';
 import { boardLines } from '../../../report/board-lines.ts';
-import { readBoard } from '../../../report/read-board.ts';
+import { readBoard } from '../../../report/read-run.ts';
 import { storiesLines } from '../../../report/stories.ts';
 import { titled } from '../../../report/style.ts';
 import { isLive, readActive } from '../../../store/active-file.ts';
