@@ -10,41 +10,40 @@ import { parseArgs } from 'node:util';
 import { nodeOf } from './nodes.mjs';
 
 const { values } = parseArgs({ options: { only: { type: 'string' }, without: { type: 'string' } } });
-const npm = (...args) => ['npm', ['run', ...args]];
 
 const found = mkdtempSync(join(tmpdir(), 'ralph-test-all-'));
-const results = join(found, 'rest.json');
+const results = join(found, 'results.json');
 process.on('exit', () => rmSync(found, { recursive: true, force: true }));
+const reported = ['--reporter=default', '--reporter=json', `--outputFile=${results}`];
+const npm = (name, ...args) => ['npm', ['run', name, ...(args.length > 0 ? ['--', ...args] : [])]];
 
 /** Each with the environment that it needs beside ours. */
 const STEPS = [
-  { name: 'test', command: npm('test') },
+  { name: 'test', command: npm('test', ...reported) },
   { name: 'build', command: npm('build') },
-  {
-    name: 'rest',
-    command: ['npx', ['vitest', 'run', '--reporter=default', '--reporter=json', `--outputFile=${results}`]],
-    level: 'rest',
-    failed: failedTests,
-  },
-  ...[22, 24].map(version => ({ name: `node${version}`, command: npm('test:core'), version })),
-  { name: 'browser', command: npm('test:browser') },
+  { name: 'rest', command: ['npx', ['vitest', 'run', ...reported]], level: 'rest' },
+  ...[22, 24].map(version => ({ name: `node${version}`, command: npm('test:core', ...reported), version })),
+  { name: 'browser', command: npm('test:browser', ...reported) },
   { name: 'agents', command: npm('hosts:install') },
-  { name: 'hosts', command: npm('test:hosts') },
+  { name: 'hosts', command: npm('test:hosts', ...reported) },
 ];
 
 const wanted = values.only?.split(',');
 const unwanted = values.without?.split(',') ?? [];
 const took = [];
-for (const { name, command, version, level, failed } of STEPS) {
+for (const { name, command, version, level } of STEPS) {
   if (unwanted.includes(name) || (wanted && !wanted.includes(name))) continue;
   const began = Date.now();
+  rmSync(results, { force: true });
   const env = version === undefined ? { ...process.env, RALPH_LEVEL: level ?? '' } : withNode(version);
   const { status } = env ? spawnSync(...command, { stdio: 'inherit', env }) : { status: 1 };
   took.push(`${((Date.now() - began) / 60_000).toFixed(1).padStart(6)} min  ${name}`);
   if (status === 0) continue;
   process.exitCode = status ?? 1;
-  took.push(`        FAILED: ${name}`, ...(failed?.() ?? []));
-  break;
+  const failed = failedTests();
+  took.push(`        FAILED: ${name}`, ...failed);
+  // A test that fails says nothing of the later steps; what cannot be built or installed does.
+  if (failed.length === 0) break;
 }
 console.log(`\n${took.join('\n')}`);
 
@@ -54,7 +53,7 @@ function failedTests() {
   try {
     files = JSON.parse(readFileSync(results, 'utf8')).testResults;
   } catch {
-    return []; // it did not come so far
+    return []; // not a step of tests, or it did not come so far
   }
   return files
     .filter(({ status }) => status === 'failed')

@@ -121,14 +121,15 @@ describe('for whoever hears it', () => {
   }, async () => {
     const { page, first, next } = await liveRun();
     await page.evaluate(LISTEN);
-    const said = () => page.evaluate<readonly string[]>('window.said');
+    const said = (where: 'news' | 'answers' | 'elsewhere') =>
+      page.evaluate<readonly string[]>(`window.said.${where}`);
     for (let line = 0; line < 40; line++) await first.print(`word ${line}\n`);
     await page.getByText('word 39').waitFor();
     await page.evaluate(TICKS);
     first.exit();
     const second = await next();
     await page.getByRole('heading', { name: 'Iteration 2' }).waitFor();
-    expect(await said()).toEqual([]);
+    expect([await said('news'), await said('answers')]).toEqual([[], []]);
     await page.getByRole('button', { name: 'Pause' }).click();
     await page.getByText('will pause after this turn').waitFor();
     second.exit();
@@ -140,28 +141,31 @@ describe('for whoever hears it', () => {
     await third.print('<promise>COMPLETE</promise>\n');
     third.exit();
     await page.getByRole('heading', { level: 1, name: /^Done: / }).waitFor();
-    await expect.poll(async () => (await said()).at(-1)).toMatch(/^Done: /);
-    expect(await said()).toEqual([
+    await expect.poll(async () => (await said('news')).at(-1)).toMatch(/^Done: /);
+    // What was asked for can have happened before its answer is here, so each place has its own order.
+    expect(await said('news')).toEqual(['Paused.', 'Running.', expect.stringMatching(/^Done: /)]);
+    expect(await said('answers')).toEqual([
       expect.stringContaining('will pause'),
-      'Paused.',
       expect.stringMatching(/continue/i),
-      'Running.',
-      expect.stringMatching(/^Done: /),
     ]);
+    expect(await said('elsewhere')).toEqual([]);
     expect(await accessibility(page)).toEqual([]);
   });
 });
 
-/** Every word that a screen reader would speak by itself. */
+/** Every word that a screen reader would speak by itself, by its place on the page. */
 const LISTEN = `
-  window.said = [];
+  window.said = { news: [], answers: [], elsewhere: [] };
+  const placeOf = region => (region.matches('.hidden') ? 'news' : region.matches('.said') ? 'answers' : 'elsewhere');
   const regions = '[role=status],[role=alert],[role=log],[aria-live=polite],[aria-live=assertive],output';
   const isLive = region => region && region.getAttribute('aria-live') !== 'off';
   new MutationObserver(changes => {
     for (const { target } of changes) {
       const region = (target.nodeType === 1 ? target : target.parentElement)?.closest(regions);
       const text = region?.textContent ?? '';
-      if (isLive(region) && text !== '' && window.said.at(-1) !== text) window.said.push(text);
+      if (!isLive(region) || text === '') continue;
+      const said = window.said[placeOf(region)];
+      if (said.at(-1) !== text) said.push(text);
     }
   }).observe(document.body, { subtree: true, childList: true, characterData: true });
 `;
