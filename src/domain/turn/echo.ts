@@ -104,8 +104,9 @@ interface Found {
 
 /** undefined: what is still to come decides. */
 function judge(places: readonly Place[], found: Found): boolean | undefined {
-  const lines = linesBack(found.before);
   const same = places.filter(({ tag }) => tag === found.tag);
+  if (same.length === 0) return false;
+  const lines = linesBack(found.before);
   const looks = same.flatMap(place => {
     if (isCloseBefore(found.before, place)) return [true];
     const prefixes = prefixesOf(lines, place);
