@@ -162,8 +162,7 @@ async function captured(argv: readonly [string, ...string[]], options: CaptureOp
   const waits = new AbortController();
   const end = watchPipes([options.cwd, ...argv.slice(1).filter(isAbsolute)], why => waits.abort(why));
   const signal = AbortSignal.any([waits.signal, ...(options.signal ? [options.signal] : [])]);
-  const answer = await capture(argv, { ...options, signal });
-  end();
+  const answer = await capture(argv, { ...options, signal }).finally(end);
   return waits.signal.aborted ? { code: TOO_LONG, stdout: '', output: String(waits.signal.reason) } : answer;
 }
 
@@ -197,8 +196,7 @@ async function streamed(
     errors = why;
     child.stop('waits', 'at-once');
   });
-  const { end, endedBy } = await child.done;
-  endWatch();
+  const { end, endedBy } = await child.done.finally(endWatch);
   if (endedBy === 'enough') return { code: 0, errors: '' };
   if (endedBy === 'waits') return { code: TOO_LONG, errors };
   if (end.kind === 'not-started') return { code: 127, errors: `git: cannot be started (${end.code})` };

@@ -338,6 +338,8 @@ describe('a process that may not open enough files', () => {
       cwd: project.dir,
       env: testEnv({}),
       encoding: 'utf8',
+      // A watch that nobody ends keeps it for 30 s.
+      timeout: 25_000,
     });
     const said = (stdout + stderr).replace(/\s+/g, ' ');
     expect([1, 2]).toContain(status);
