@@ -28,30 +28,37 @@ const MOST_TAGS = 200;
 
 /** undefined: the prompt speaks of no such tag. */
 export function createEchoFilter(prompt: string, tags: readonly string[]): EchoFilter | undefined {
-  const opening = new RegExp(`<(${tags.join('|')})(?:\\s[^<>]{0,200})?>`, 'i');
+  const opening = new RegExp(`<(${tags.join('|')})(?:\\s[^<>]{0,200})?>`, 'gi');
   const places = placesOf(prompt, opening);
   if (places.length === 0) return undefined;
-  let before = '';
-  let pending = '';
+  /** What was passed last, to look back at, and from `at` on what is not judged yet. */
+  let kept = '';
+  let at = 0;
   const pass = (length: number, isEcho = false): readonly Passage[] => {
-    const text = pending.slice(0, length);
-    pending = pending.slice(length);
-    before = (before + text).slice(-WINDOW);
+    const text = kept.slice(at, at + length);
+    at += length;
     return text === '' ? [] : [{ text, isEcho }];
+  };
+  const nextTag = () => {
+    opening.lastIndex = at;
+    return opening.exec(kept);
   };
   const read = (isOver: boolean): readonly Passage[] => {
     const passed: Passage[] = [];
-    for (let tag = opening.exec(pending); tag; tag = opening.exec(pending)) {
-      passed.push(...pass(tag.index));
-      const isEcho = judge(places, { tag: nameOf(tag), before, after: pending.slice(tag[0].length), isOver });
+    for (let tag = nextTag(); tag; tag = nextTag()) {
+      passed.push(...pass(tag.index - at));
+      const isEcho = judge(places, { tag: nameOf(tag), kept, at, end: at + tag[0].length, isOver });
       if (isEcho === undefined) return passed;
-      passed.push(...pass(isEcho ? wholeTag(pending, tag) : tag[0].length, isEcho));
+      passed.push(...pass(isEcho ? wholeTag(kept.slice(at), tag) : tag[0].length, isEcho));
     }
+    const pending = kept.slice(at);
     return [...passed, ...pass(isOver ? pending.length : beforeHalfTag(pending))];
   };
   return {
     push(text) {
-      pending += text;
+      const passed = Math.max(0, at - WINDOW);
+      kept = kept.slice(passed) + text;
+      at -= passed;
       return read(false);
     },
     end: () => read(true),
@@ -71,7 +78,7 @@ interface Place {
 }
 
 function placesOf(prompt: string, opening: RegExp): readonly Place[] {
-  const found = [...prompt.matchAll(new RegExp(opening, 'gi'))].slice(0, MOST_TAGS);
+  const found = [...prompt.matchAll(opening)].slice(0, MOST_TAGS);
   return found.map(tag => {
     const rest = prompt.slice(tag.index + tag[0].length, tag.index + tag[0].length + WINDOW);
     const end = rest.toLowerCase().indexOf(`</${nameOf(tag)}>`);
@@ -95,10 +102,12 @@ function nameOf(tag: RegExpExecArray): string {
   return (tag[1] ?? '').toLowerCase();
 }
 
+/** A tag in what is kept, from `at` to `end`. */
 interface Found {
   readonly tag: string;
-  readonly before: string;
-  readonly after: string;
+  readonly kept: string;
+  readonly at: number;
+  readonly end: number;
   readonly isOver: boolean;
 }
 
@@ -106,12 +115,14 @@ interface Found {
 function judge(places: readonly Place[], found: Found): boolean | undefined {
   const same = places.filter(({ tag }) => tag === found.tag);
   if (same.length === 0) return false;
-  const lines = linesBack(found.before);
+  const before = found.kept.slice(Math.max(0, found.at - WINDOW), found.at);
+  const after = found.kept.slice(found.end);
+  const lines = linesBack(before);
   const looks = same.flatMap(place => {
-    if (isCloseBefore(found.before, place)) return [true];
+    if (isCloseBefore(before, place)) return [true];
     const prefixes = prefixesOf(lines, place);
     if (prefixes.some(prefix => isBefore(lines, place, prefix))) return [true];
-    return prefixes.map(prefix => compareAfter(found, place, prefix));
+    return prefixes.map(prefix => compareAfter(after, { ...place, isOver: found.isOver }, prefix));
   });
   if (looks.includes(true)) return true;
   return looks.includes(undefined) ? undefined : false;
@@ -156,8 +167,11 @@ function isCloseBefore(before: string, { before: all, enough, tag }: Place): boo
   return at !== -1 && since.length - at - wanted.length <= LONGEST_PREFIX;
 }
 
-function compareAfter({ after, isOver }: Found, place: Place, prefix: string): boolean | undefined {
-  const { after: wanted, own } = place;
+function compareAfter(
+  after: string,
+  { after: wanted, own, isOver }: Place & Pick<Found, 'isOver'>,
+  prefix: string,
+): boolean | undefined {
   if (wanted.length === own) return false;
   let at = 0;
   for (const [index, raw] of after.slice(0, WINDOW).split(LINE_END).entries()) {
