@@ -34,25 +34,33 @@ export function createEchoFilter(prompt: string, tags: readonly string[]): EchoF
   /** What was passed last, to look back at, and from `at` on what is not judged yet. */
   let kept = '';
   let at = 0;
-  const pass = (length: number, isEcho = false): readonly Passage[] => {
-    const text = kept.slice(at, at + length);
-    at += length;
-    return text === '' ? [] : [{ text, isEcho }];
-  };
   const nextTag = () => {
     opening.lastIndex = at;
     return opening.exec(kept);
   };
   const read = (isOver: boolean): readonly Passage[] => {
     const passed: Passage[] = [];
+    const pass = (from: number, isEcho = false) => {
+      if (at > from) passed.push({ text: kept.slice(from, at), isEcho });
+      return at;
+    };
+    let from = at;
     for (let tag = nextTag(); tag; tag = nextTag()) {
-      passed.push(...pass(tag.index - at));
-      const isEcho = judge(places, { tag: nameOf(tag), kept, at, end: at + tag[0].length, isOver });
-      if (isEcho === undefined) return passed;
-      passed.push(...pass(isEcho ? wholeTag(kept.slice(at), tag) : tag[0].length, isEcho));
+      at = tag.index;
+      const end = at + tag[0].length;
+      const isEcho = judge(places, { tag: nameOf(tag), kept, at, end, isOver });
+      if (isEcho === undefined) {
+        pass(from);
+        return passed;
+      }
+      if (isEcho) from = pass(from);
+      at = isEcho ? at + wholeTag(kept.slice(at), tag) : end;
+      if (isEcho) from = pass(from, true);
     }
     const pending = kept.slice(at);
-    return [...passed, ...pass(isOver ? pending.length : beforeHalfTag(pending))];
+    at += isOver ? pending.length : beforeHalfTag(pending);
+    pass(from);
+    return passed;
   };
   return {
     push(text) {
