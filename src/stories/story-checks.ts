@@ -82,6 +82,7 @@ function createRounds(parts: Parts, keeper: StoryKeeper) {
   const { steps, ...prover } = createProver(parts, {
     commands: allCommands(parts.list, settings.checks),
     checks: () => round,
+    needsNoClaim: true,
     as: result => numbered(judged(result)),
   });
   const run = (iteration: number, checks: readonly Check[]) => {

@@ -9,13 +9,12 @@ import { createRedactor } from '../domain/text/secrets.ts';
 import { textsOf } from '../domain/turn/claim.ts';
 import { addUsage, type Usage } from '../domain/turn/usage.ts';
 import type { Steps } from '../engine/steps.ts';
-import { secondsSince } from '../platform/clock.ts';
 import { ensureFolder, linkOver, writePrivate } from '../platform/files.ts';
 import { changedTests } from '../workspace/changed-tests.ts';
+import type { Look } from '../workspace/changes.ts';
 import { accumulatedDiff } from '../workspace/diff.ts';
 import { listOthers } from '../workspace/hidden-files.ts';
 import { openOwnGit } from '../workspace/own-git.ts';
-import { isUnderGit } from '../workspace/repository.ts';
 import { runScmTasks } from '../workspace/scm.ts';
 import { readStatus } from '../workspace/tree-status.ts';
 import type { TreeWatch } from '../workspace/tree-watch.ts';
@@ -86,19 +85,18 @@ export function baseSteps(context: RunContext, own: OwnSteps): Prover['steps'] &
       budget?.settle(ended);
       return ended;
     },
-    async restore(iteration, pending) {
-      const undone = await pausing.restore(iteration, pending);
-      // What the turn left is no longer there as it was; a list of stories is written by Ralph itself.
-      if (undone.length > 0 || held?.restore) await setUntouched(context, false);
-      return undone;
+    restore: pausing.restore,
+    async look() {
+      const seen = await tree.look(prover.look());
+      await keepChanges(context, tree.status());
+      return seen;
     },
-    look: () => tree.look(prover.look()),
     checked: () => ({
       ...defined({ files: prover.look() ? undefined : tree.checked() }),
       ...prover.steps.checked(),
     }),
     commit(iteration, before) {
-      if (settings.scm) tree.touched();
+      if (settings.scm?.tasks?.some(mayTouch)) tree.touched();
       return commitWork(context, iteration, before, checkedTree(context) ?? tree.checked());
     },
     ...returnSteps(context, {
@@ -109,6 +107,9 @@ export function baseSteps(context: RunContext, own: OwnSteps): Prover['steps'] &
     lookBack: () => lookBack(context, tree),
   };
 }
+
+/** Neither changes a file. What a hook does, or the agent when it is asked for a message, is seen at the next look. */
+const mayTouch = (task: string) => !/^(commit|push)\b/.test(task.trim());
 
 /** Where the repository stands: what is in it by then is the user's own. */
 async function beginningOf(context: RunContext, own: OwnSteps): Promise<RunStart | undefined> {
@@ -136,6 +137,7 @@ async function lookBack(context: RunContext, tree: TreeWatch) {
   const known = open && !open.judged ? undefined : tree.checked();
   const now = known === undefined ? await own.snapshot() : { tree: known };
   if (isProblem(now)) return [];
+  if (open?.turn && 'nested' in now) await keepChanges(context, { ...now, own });
   const changed = await own.changedPaths(prepared.start.tree, now.tree);
   if (isProblem(changed)) return [];
   await keepYours(context, own, prepared.start, changed);
@@ -160,8 +162,7 @@ export async function workTurn(context: RunContext, work: WorkTurn): Promise<End
   writePrivate(paths.prompt, prompt);
   linkOver(paths.prompt, project.prompt(iteration));
   const before = context.past().totals.usage;
-  const began = context.clock.ticks();
-  const ended = await takeAttempts(context, iteration, ({ number, world, used }) => {
+  return takeAttempts(context, iteration, ({ number, world, used }) => {
     const files = number === 1 ? paths : paths.attempt(number);
     work.begins?.();
     return oneTurn(world, {
@@ -180,9 +181,6 @@ export async function workTurn(context: RunContext, work: WorkTurn): Promise<End
         context.budget?.overdrawn(sumOf(undefined, used, usage)),
     });
   });
-  const duration = secondsSince(context.clock, began);
-  await keepChanges(context, paths.diff, { toolCalls: ended.toolCalls, duration });
-  return ended;
 }
 
 function sumOf(before: Usage | undefined, used: Usage | undefined, now: Usage): Usage {
@@ -252,31 +250,16 @@ async function commitWork(
 
 const MOST = 4_000_000;
 
-/** Seconds. A shorter turn of an agent that tells its tool calls, and called none, has changed nothing. */
-const WORTH = 1;
-
-interface Seen {
-  /** null: this agent does not tell. */
-  readonly toolCalls: number | null;
-  /** Seconds. */
-  readonly duration: number;
-}
-
 /** Keeps what has changed since the run began, for whoever looks at it later. Outside a repository there is nothing to write. */
-async function keepChanges(context: RunContext, file: string, { toolCalls, duration }: Seen): Promise<void> {
-  const { cwd, env, abort, past } = context;
-  const startTree = past().prepared?.start?.tree;
-  await setUntouched(context, false);
+async function keepChanges(
+  { cwd, env, abort, past, paths }: RunContext,
+  status: Look | undefined,
+): Promise<void> {
+  const { open, prepared } = past();
+  const startTree = prepared?.start?.tree;
   // Whoever ends the run at once does not want to wait for a diff.
-  if (startTree === undefined || abort.aborted || (toolCalls === 0 && duration < WORTH)) return;
-  const diff = await accumulatedDiff({ cwd, env, startTree, maxChars: MOST });
-  if (isProblem(diff)) return;
-  await setUntouched(context, true);
-  if (diff.text !== '') writePrivate(file, createRedactor(env)(diff.text));
-}
-
-/** Whether the files are as the last look at them found them. */
-async function setUntouched({ cwd, env }: RunContext, is: boolean): Promise<void> {
-  const own = isUnderGit(cwd) ? await openOwnGit({ cwd, env }) : undefined;
-  if (own && !isProblem(own)) own.setUntouched(is);
+  if (!status || !open || startTree === undefined || abort.aborted) return;
+  const diff = await accumulatedDiff({ cwd, env, startTree, status, maxChars: MOST });
+  if (isProblem(diff) || diff.text === '') return;
+  writePrivate(paths.iteration(open.number).diff, createRedactor(env)(diff.text));
 }

@@ -29,6 +29,8 @@ export interface Wanted {
   checks(): readonly Check[];
   /** What a result is on the ledger too: excused, under another number. */
   as?(result: CheckResult): CheckResult;
+  /** The run can be done without a word of the agent's: by reviews. */
+  readonly needsNoClaim?: true;
   /** As `ralph run` has its checks: one after the other, once, with their logs where seed 001 has them. */
   readonly areGuardrails?: true;
 }
@@ -36,7 +38,7 @@ export interface Wanted {
 export interface Prover {
   readonly inputs: InputWatch;
   readonly steps: Required<Pick<Steps, 'check' | 'checked' | 'confirm' | 'proveHandedOver'>>;
-  /** The files as the last round left them: to save another look, when nothing has touched them since. */
+  /** The files as the last round left them: to save another look. */
   look(): Snapshot | undefined;
   /** Looks for what git ignores and did not ignore when the run began. */
   readonly hiddenIn: HiddenWatch;
@@ -45,6 +47,7 @@ export interface Prover {
 /** A round of checks, and the files before and after it; undefined: there is no check, or the files are not in git. */
 interface Round {
   readonly results: readonly CheckResult[];
+  /** Undefined, too, where the run could not be done with this round. */
   readonly before?: Snapshot | undefined;
   readonly after?: Snapshot | undefined;
   /** Files that the checks change each time. */
@@ -82,7 +85,7 @@ export function createProver(parts: RunContext, wanted: Wanted): Prover {
       const tree = await own();
       watch.takeChanged();
       inputsChanged = [];
-      const before = tree?.untouched() ?? (await lookAt(tree));
+      const before = mayBeDone(parts, wanted) ? await lookAt(tree) : undefined;
       const results = await run(iteration);
       keep({ results, before, after: await lookAt(tree), unsettled: [] });
       // Where git sees no work at all, it may have been hidden; else that is looked for when the run could be done.
@@ -93,7 +96,7 @@ export function createProver(parts: RunContext, wanted: Wanted): Prover {
       const { results, before, after } = last;
       const seen = voided(emit, results, unseen());
       const tree = await own();
-      const isSettled = seen !== results || !tree || !before || !after || before.tree === after.tree;
+      const isSettled = seen !== results || !tree || !after || before?.tree === after.tree;
       const again = () => run(iteration, undefined, { flaked: flakedIn(results) });
       if (!isSettled) keep(await settledRound(tree, after, await again(), await lookAt(tree)));
       addInputs([...(await lookBeside(tree)), ...(await unkeptNow(parts, tree, last))]);
@@ -112,6 +115,11 @@ export function createProver(parts: RunContext, wanted: Wanted): Prover {
     },
   };
   return { inputs, steps, look: () => last.after, hiddenIn };
+}
+
+/** Else nobody asks what the files were before the checks ran: one look at them all is saved. */
+function mayBeDone({ past }: RunContext, { needsNoClaim = false }: Wanted): boolean {
+  return needsNoClaim || past().open?.turn?.claim.found === true;
 }
 
 function checkedOf({ after, unsettled }: Round, inputsChanged: readonly string[]) {

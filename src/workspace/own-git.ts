@@ -121,7 +121,7 @@ function createOwnGit(place: Place, parts: StartParts) {
       git: index.git.at(join(top, prefix)),
       /** git on the objects alone. */
       objects: own.git,
-      ...index.looks,
+      seen: index.seen,
       /** What differs from the commit that HEAD stands on now. */
       status: () => statusOf(start, changedPaths),
       /** The patch from one tree to another. */

@@ -46,7 +46,7 @@ export function createOwnIndex(own: OwnFolder, top: string, prefix: string) {
   const recent = createRecentFiles(top);
   const index: Index = { git, top, file, shared: join(own.place, 'index'), recent };
   let last: { readonly tree: string; readonly scope: string } | undefined;
-  const looks = rememberLooks();
+  let looked: Snapshot | undefined;
   let queue: Promise<unknown> = Promise.resolve();
   const inTurn = <T>(action: () => Promise<T>): Promise<T> => {
     const result = queue.then(action, action);
@@ -80,7 +80,6 @@ export function createOwnIndex(own: OwnFolder, top: string, prefix: string) {
     /** `exclude`: globs from where the agent works. */
     snapshot: (exclude: readonly string[] = []) =>
       inTurn(async (): Promise<Snapshot | Problem> => {
-        looks.known.setUntouched(false);
         const globs = exclude.map(glob => `:(exclude,top,glob)${prefix}${glob}`);
         const scope = globs.length === 0 ? [] : ['--', ':/', ...globs];
         const found = await takeIn(index, scope);
@@ -90,31 +89,11 @@ export function createOwnIndex(own: OwnFolder, top: string, prefix: string) {
         const tree = isSame && last ? last.tree : await writeTree(index);
         if (typeof tree !== 'string') return tree;
         last = { tree, scope: scope.join('\0') };
-        return looks.note({ tree, ...snapshot });
+        looked = { tree, ...snapshot };
+        return looked;
       }),
-    /** What is known of the last one. */
-    looks: looks.known,
-  };
-}
-
-function rememberLooks() {
-  let looked: Snapshot | undefined;
-  let isUntouched = false;
-  return {
-    note(look: Snapshot): Snapshot {
-      looked = look;
-      return look;
-    },
-    known: {
-      /** The last look, if it gave this tree. */
-      seen: (tree: string): Snapshot | undefined => (looked?.tree === tree ? looked : undefined),
-      /** Whether the last look still holds: nothing that runs could have changed a file since. The next look ends it. */
-      setUntouched(is: boolean): void {
-        isUntouched = is;
-      },
-      /** The last look, if it still holds. */
-      untouched: (): Snapshot | undefined => (isUntouched ? looked : undefined),
-    },
+    /** The last look, if it gave this tree. */
+    seen: (tree: string): Snapshot | undefined => (looked?.tree === tree ? looked : undefined),
   };
 }
 
