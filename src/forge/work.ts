@@ -101,8 +101,9 @@ async function isOther(run: EndedRun, { kind, own, worktree, work }: Leavings): 
   if (kind === 'parallel') return run.past.result?.proof.commit !== work;
   const end = endOf(run.past);
   if (end === undefined) return true;
-  const changes = await (worktree?.own ?? own).changedPaths(end, `${work}^{tree}`);
-  return isProblem(changes) ? changes : changes.some(({ path }) => !isRalphs(path));
+  const there = worktree?.own ?? own;
+  const changes = await there.changedPaths(end, `${work}^{tree}`);
+  return isProblem(changes) ? changes : changes.some(({ path }) => !isRalphs(path, there.root));
 }
 
 /** What was pushed is another commit with the same files. */

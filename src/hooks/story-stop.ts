@@ -20,7 +20,7 @@ import { runFolder } from '../store/paths.ts';
 import { ACTIVE_FILE } from '../store/prd-paths.ts';
 import { isList, loadTasks } from '../store/tasks-file.ts';
 import { uncommittedPaths } from '../workspace/changes.ts';
-import { isRalphs } from '../workspace/repository.ts';
+import { isRalphs, placeIn } from '../workspace/repository.ts';
 import { readStatus } from '../workspace/tree-status.ts';
 
 /** How often an iteration is sent back; then the loop deals with it. A commit that cannot succeed must not be asked for without end. */
@@ -91,7 +91,8 @@ async function uncommitted(root: string): Promise<readonly string[]> {
 async function uncommittedInside(root: string): Promise<readonly string[]> {
   const flags = ['--porcelain', '-z', '--no-renames', '--untracked-files=all'];
   const { code, records } = await git(root, process.env).list(['status', ...flags]);
-  return code === 0 ? records.map(record => record.slice(3)).filter(path => !isRalphs(path)) : [];
+  const { prefix = '' } = placeIn(root) ?? {};
+  return code === 0 ? records.map(record => record.slice(3)).filter(path => !isRalphs(path, prefix)) : [];
 }
 
 /** How often this iteration has been sent back now; the mark of the loop is written anew for each one. */

@@ -40,7 +40,10 @@ export async function changedHere(
   const isThere = new Set(since.map(({ bytes }) => bytes));
   const found = changes.filter(
     ({ path, bytes, before, after }) =>
-      isThere.has(bytes) && !isRalphs(path) && before?.mode !== SUBMODULE && after?.mode !== SUBMODULE,
+      isThere.has(bytes) &&
+      !isRalphs(path, own.root) &&
+      before?.mode !== SUBMODULE &&
+      after?.mode !== SUBMODULE,
   );
   const isSecret = ({ before, after, path }: ChangedPath) => !before && after && looksSecret(path);
   const taken = found.filter(change => !isSecret(change));

@@ -145,9 +145,10 @@ async function changedSince(
 ): Promise<readonly string[]> {
   const end = endOf(past);
   if (kind === 'parallel' || from === undefined || end === undefined) return [];
-  const changes = await (worktree?.own ?? own).changedPaths(end, `${work}^{tree}`);
+  const there = worktree?.own ?? own;
+  const changes = await there.changedPaths(end, `${work}^{tree}`);
   if (isProblem(changes)) return [`Nobody can say what has changed on ${from} since the run ended.`];
-  const paths = changes.map(({ path }) => path).filter(path => !isRalphs(path));
+  const paths = changes.map(({ path }) => path).filter(path => !isRalphs(path, there.root));
   const late = paths.filter(path => !left.some(words => words.startsWith(shownPath(path))));
   if (late.length === 0) return [];
   return [`Changed on ${from} since the last check of the run, and part of this: ${listSome(late)}.`];

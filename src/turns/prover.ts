@@ -118,8 +118,8 @@ export function createProver(parts: RunContext, wanted: Wanted): Prover {
 }
 
 /** Else nobody asks what the files were before the checks ran: one look at them all is saved. */
-function mayBeDone({ past }: RunContext, { needsNoClaim = false }: Wanted): boolean {
-  return needsNoClaim || past().open?.turn?.claim.found === true;
+function mayBeDone({ past }: RunContext, { needsNoClaim }: Wanted): boolean {
+  return needsNoClaim === true || past().open?.turn?.claim.found === true;
 }
 
 function checkedOf({ after, unsettled }: Round, inputsChanged: readonly string[]) {
@@ -345,7 +345,9 @@ async function committed(own: OwnGit, commit: string, checked: string): Promise<
   if (isProblem(tree)) return undefined;
   const [changed, beside] = [await own.changedPaths(tree, checked), await besideTree(own, tree, checked)];
   if (isProblem(changed) || isProblem(beside)) return undefined;
-  const others = changed.filter(({ path, before }) => !isRalphs(path) && before?.mode !== SUBMODULE);
+  const others = changed.filter(
+    ({ path, before }) => !isRalphs(path, own.root) && before?.mode !== SUBMODULE,
+  );
   const without = others.map(
     ({ path }) => `${shownPath(path)} (the commit has it as it was, or as a hook or filter made it)`,
   );

@@ -37,7 +37,7 @@ export async function besideTree(own: OwnGit, tree: string, checked: string): Pr
   const skipped = seen.skipped.map(
     ({ path }) => `${shownPath(path)} (it is too large, cannot be read, or git refuses its name)`,
   );
-  const nested = seen.nested.map(path => path.replace(/\/$/, '')).filter(path => !isRalphs(path));
+  const nested = seen.nested.map(path => path.replace(/\/$/, '')).filter(path => !isRalphs(path, own.root));
   if (nested.length === 0) return { left: skipped, moved: [] };
   const links = await linksIn(own.objects, tree, nested);
   const [moved, others] = [[], []] as [string[], string[]];
@@ -189,7 +189,7 @@ async function headIn({ top, repository }: OwnGit, path: string): Promise<string
 export async function lendIgnored(own: OwnGit, folder: string): Promise<void> {
   const flags = ['--others', '--ignored', '--exclude-standard', '--directory', '-z'];
   const { records } = await own.git.at(own.top).list(['ls-files', ...flags]);
-  const ignored = records.filter(path => !isRalphs(path)).map(path => path.replace(/\/$/, ''));
+  const ignored = records.filter(path => !isRalphs(path, own.root)).map(path => path.replace(/\/$/, ''));
   for (const path of ignored)
     tryTo(() => {
       mkdirSync(dirname(join(folder, path)), { recursive: true });

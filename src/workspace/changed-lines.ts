@@ -43,7 +43,7 @@ export function changedBetween(
   trees: readonly [before: string, now: string],
   isWanted: (file: string) => boolean,
 ): Promise<readonly ChangedFile[] | Problem> {
-  return compare(own, trees, file => isWanted(file) && !isRalphs(file));
+  return compare(own, trees, file => isWanted(file) && !isRalphs(file, own.root));
 }
 
 interface Base {

@@ -13,7 +13,9 @@ export async function changedTests(
   own: OwnGit,
   listed: readonly ChangedPath[],
 ): Promise<readonly FileChange[]> {
-  const changed = listed.filter(({ path }) => mayHoldTests(path) && !isRalphs(path)).slice(0, MOST_FILES);
+  const changed = listed
+    .filter(({ path }) => mayHoldTests(path) && !isRalphs(path, own.root))
+    .slice(0, MOST_FILES);
   const names = changed
     .filter(({ path }) => hasMarks(path))
     .flatMap(({ before, after }) => [before, after].flatMap(fileName));

@@ -39,7 +39,7 @@ export function sortChanges({ own, skipped }: Look, listed: readonly ChangedPath
   ];
   for (const change of listed) {
     const { path, before, after } = change;
-    if (isRalphs(path)) continue;
+    if (isRalphs(path, own.root)) continue;
     const line = remarkOn(change, statOf(own.top, path));
     if (before?.mode === SUBMODULE) links.push(change);
     else if (!after && absent.has(path)) missing.push(change);

@@ -62,7 +62,8 @@ async function planOn(own: OwnGit, head: Head, options: CommitOptions): Promise<
   const yours: string[] = [];
   const absent = own.absent();
   const taken = changed.filter(change => {
-    const why = !change.after && absent.has(change.path) ? '' : whyLeft(change, users, commitDirty);
+    const isOurs = isRalphs(change.path, own.root) || (!change.after && absent.has(change.path));
+    const why = isOurs ? '' : whyLeft(change, users, commitDirty);
     if (why) (why === YOURS ? yours : left).push(`${shownPath(change.path)} (${why})`);
     return why === undefined;
   });
@@ -120,7 +121,7 @@ function whyLeft(
   commitDirty: boolean,
 ): string | undefined {
   // No snapshot holds these: they are as the user's repository has them.
-  if (before?.mode === SUBMODULE || isRalphs(path)) return '';
+  if (before?.mode === SUBMODULE) return '';
   const state = users.get(bytes);
   if (state === 'as it was') return YOURS;
   if (state === 'changed since' && !commitDirty) return `${YOURS}; see commitDirty`;

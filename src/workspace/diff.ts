@@ -111,19 +111,12 @@ async function compare(
     if (size <= MOST_KEPT) chunks.push(chunk);
     return read(chunk);
   });
-  const scope = [...exclude.map(glob => `${own.prefix}${glob}`), '**/.ralph/**'];
+  const scope = [
+    ...exclude.map(glob => `:(exclude,top,glob)${own.prefix}${glob}`),
+    `:(exclude,top,literal)${own.root}.ralph`,
+  ];
   const { code, errors } = await own.objects.stream(
-    [
-      ...LIMITS,
-      'diff-tree',
-      '-r',
-      ...FLAGS,
-      from,
-      tree,
-      '--',
-      ':/',
-      ...scope.map(glob => `:(exclude,top,glob)${glob}`),
-    ],
+    [...LIMITS, 'diff-tree', '-r', ...FLAGS, from, tree, '--', ':/', ...scope],
     reader.read,
   );
   if (code !== 0) return { where: '', what: `git cannot show the changes: ${complaint(errors, code)}` };

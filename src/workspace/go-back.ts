@@ -31,7 +31,7 @@ export async function planWayBack(
   const skipped = new Set(now.skipped.map(({ path }) => path));
   const wanted = changes.filter(
     ({ path, before, after }) =>
-      !isRalphs(path) &&
+      !isRalphs(path, own.root) &&
       !(stays !== undefined && path.startsWith(stays)) &&
       !skipped.has(path) &&
       before?.mode !== SUBMODULE &&
@@ -111,7 +111,7 @@ export async function statWords(own: OwnGit, from: string, to: string): Promise<
   const files = listed.records.flatMap(record => {
     const [, added = '', removed = '', name = ''] = /^(\d+|-)\t(\d+|-)\t(.+)$/s.exec(record) ?? [];
     const path = Buffer.from(name, 'latin1').toString('utf8');
-    if (path === '' || isRalphs(path)) return [];
+    if (path === '' || isRalphs(path, own.root)) return [];
     return [`${shownPath(path)} (${added === '-' ? 'binary' : `+${added} -${removed}`})`];
   });
   const more = files.length > SHOWN ? ` and ${files.length - SHOWN} more` : '';

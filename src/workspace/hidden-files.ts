@@ -25,7 +25,7 @@ export function watchHidden() {
     const wasHidden = (path: string) =>
       before.some(each => each === path || (each.endsWith('/') && path.startsWith(each)));
     const isFresh = (path: string) =>
-      !known.has(path) && !isRalphs(path) && !GENERATED.test(path) && !wasHidden(path);
+      !known.has(path) && !isRalphs(path, own.root) && !GENERATED.test(path) && !wasHidden(path);
     if (!others.some(path => isFresh(path) && !isEmptyFolder(own.top, path))) return [];
     const flags = ['-z', '-o', '-i', '--exclude-standard', '--directory'];
     const fresh = (await own.git.at(own.top).list(['ls-files', ...flags])).records.filter(isFresh);

@@ -18,7 +18,7 @@ import {
 } from './own-objects.ts';
 import { bringPartial } from './own-partial.ts';
 import { type GitFolders, resolved } from './refs.ts';
-import { isRalphs } from './repository.ts';
+import { isRalphsBytes } from './repository.ts';
 
 /** The repository as it was when the run began. */
 export interface Source
@@ -204,7 +204,7 @@ export async function asSnapshot(
 ): Promise<Without | Problem> {
   const listed = await listTree(own.git, tree);
   if ('what' in listed) return listed;
-  const ours = listed.flatMap(({ bytes }) => (isRalphs(bytes) ? [bytes] : []));
+  const ours = listed.flatMap(({ bytes }) => (isRalphsBytes(bytes, own.root) ? [bytes] : []));
   const submodules = listed.flatMap(({ bytes, after }) => (after.mode === SUBMODULE ? [bytes] : []));
   const isAbsent = (bytes: string) => absent.has(Buffer.from(bytes, 'latin1').toString('utf8'));
   const missing = absent.size === 0 ? [] : listed.flatMap(({ bytes }) => (isAbsent(bytes) ? [bytes] : []));

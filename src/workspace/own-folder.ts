@@ -16,7 +16,7 @@ import { findProgram } from '../platform/programs.ts';
 import { joinWords } from '../platform/shell.ts';
 import { statePaths } from '../store/state.ts';
 import { withLock } from './lock.ts';
-import { nearestGit, type Repository } from './repository.ts';
+import { placeIn, type Repository } from './repository.ts';
 
 export interface OwnFolder {
   /** The git directory. */
@@ -25,6 +25,8 @@ export interface OwnFolder {
   readonly place: string;
   /** git on the folder alone: objects, no files. */
   readonly git: Git;
+  /** The root of the project below the top of the work tree: empty, or ends with a slash. */
+  readonly root: string;
 }
 
 /** What is known of the repository since the last run began: not asked again, because the agent can write the answer. */
@@ -56,20 +58,24 @@ export interface Pinned {
 
 const VERSION = 1;
 
-export function folderOf(top: string, env: Env): OwnFolder {
+/** `prefix`: the root of the project below `top`, where it is no worktree of Ralph's. */
+export function folderOf(top: string, env: Env, prefix = ''): OwnFolder {
   const place = statePaths(env).git(top);
-  const path = existsSync(join(place, 'objects')) ? place : (lenderOf(top, env) ?? place);
-  return { path, place, git: bareGit(top, env, ownEnv(env, path)).at(path) };
+  const project = projectOf(top);
+  const path = existsSync(join(place, 'objects')) ? place : (lenderOf(project, env) ?? place);
+  const git = bareGit(top, env, ownEnv(env, path)).at(path);
+  return { path, place, git, root: project?.prefix ?? prefix };
 }
 
-/**
- * The git directory of the project that a worktree of Ralph's is in: it has the objects already. Known by where the worktree is: what its
- * `.git` says is the agent's to write.
- */
-function lenderOf(top: string, env: Env): string | undefined {
+/** The project that a worktree of Ralph's is in, by where that is: what its `.git` says is the agent's to write. */
+function projectOf(top: string) {
   const [project, below] = top.split(`${sep}.ralph${sep}worktrees${sep}`);
-  const link = below === undefined || !project ? undefined : nearestGit(project);
-  const path = link === undefined ? undefined : statePaths(env).git(dirname(link));
+  return below === undefined || !project ? undefined : placeIn(project);
+}
+
+/** Its git directory has the objects already. */
+function lenderOf(project: ReturnType<typeof projectOf>, env: Env): string | undefined {
+  const path = project && statePaths(env).git(project.top);
   return path !== undefined && readPinned({ path, place: path }) ? path : undefined;
 }
 
@@ -89,7 +95,7 @@ function ownEnv(env: Env, path: string): Env {
   };
 }
 
-export function readPinned({ path, place }: Omit<OwnFolder, 'git'>): Pinned | undefined {
+export function readPinned({ path, place }: Pick<OwnFolder, 'path' | 'place'>): Pinned | undefined {
   const kept = tryTo(() => JSON.parse(readIfThere(join(place, PINNED)) ?? 'null'));
   return kept?.version === VERSION && existsSync(join(path, 'objects')) ? kept : undefined;
 }
@@ -316,9 +322,17 @@ function infoOf({ commonDir }: Repository, name: 'attributes' | 'exclude'): stri
 const MOST_RULES = 100 * 1024 * 1024;
 
 /** With what is Ralph's. */
-function excludesOf({ path }: OwnFolder, repository: Repository): string {
+function excludesOf({ path, root }: OwnFolder, repository: Repository): string {
   const below = relative(repository.top, path);
-  return `${infoOf(repository, 'exclude')}\n.ralph/\n${below.startsWith('..') ? '' : `/${below}/\n`}`;
+  const parts = root.split('/');
+  const folders = parts.map((_, at) => [...parts.slice(0, at), '.ralph'].join('/'));
+  const ours = [...folders, ...(below.startsWith('..') ? [] : [below])];
+  return [infoOf(repository, 'exclude'), ...ours.map(ignoreRule), ''].join('\n');
+}
+
+/** Has git ignore this folder, from the top, and none deeper. */
+export function ignoreRule(folder: string): string {
+  return `/${folder.replace(/[\\*?[ ]/g, '\\$&')}/`;
 }
 
 /** Rules of the user for every repository: what names their file, and where it is if nothing does. */

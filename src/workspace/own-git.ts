@@ -2,8 +2,8 @@
  * Ralph's look at the files of a work tree, through a git directory of its own. It runs nothing that the repository or the agent brings,
  * and it believes no flag of the user's index: `assume-unchanged`, `skip-worktree` and `.git/info/exclude` hide nothing from it.
  */
-import { existsSync, realpathSync } from 'node:fs';
-import { dirname, join, relative, sep } from 'node:path';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import type { Problem } from '../domain/text/problem.ts';
 import { asSnapshot, bringWhole, listTree, type Source, writeTree } from './own-fetch.ts';
 import { folderOf, type OwnFolder, type Pinned, readPinned, topIn } from './own-folder.ts';
@@ -32,9 +32,9 @@ import {
   findRepository,
   isRalphs,
   isUnderGit,
-  nearestGit,
   noRepository,
   type Place,
+  placeIn,
   type Repository,
 } from './repository.ts';
 import { changedSubmodule, fillSubmodules, type SubmodulesIn } from './submodules.ts';
@@ -64,24 +64,14 @@ export async function openOwnGit(place: Place, found?: Repository): Promise<OwnG
 }
 
 async function open(place: Place, repository: Repository | undefined): Promise<OwnGit | Problem> {
-  const found = placeOf(place.cwd);
+  const found = placeIn(place.cwd);
   if (!found) return notFound(place);
-  const own = folderOf(found.top, place.env);
+  const own = folderOf(found.top, place.env, found.prefix);
   const pinned = readPinned(own);
   const made = createOwnGit(place, { own, ...found, pinned });
   if (pinned) return made.own;
   const problem = await made.prepare(repository);
   return problem ?? made.own;
-}
-
-/** By the nearest `.git`: git's own answer can be changed with `core.worktree`. */
-function placeOf(cwd: string): { readonly top: string; readonly prefix: string } | undefined {
-  const link = nearestGit(cwd);
-  if (link === undefined) return undefined;
-  const top = dirname(link);
-  const below = relative(top, realpathSync(cwd));
-  if (below.split(sep)[0] === '.git') return undefined;
-  return { top, prefix: below === '' ? '' : `${below.split(sep).join('/')}/` };
 }
 
 async function notFound(place: Place): Promise<Problem> {
@@ -109,8 +99,8 @@ function createOwnGit(place: Place, parts: StartParts) {
       isThere: () => topIn(own.place) !== undefined && existsSync(join(own.path, 'objects')),
       /** The top of the work tree, symbolic links resolved. */
       top,
-      /** `cwd` below `top`: empty, or ends with a slash. */
-      prefix,
+      /** `cwd` and the root of the project below `top`: each empty, or ends with a slash. */
+      ...{ prefix, root: own.root },
       env: place.env,
       changedPaths,
       /** The repository as it was when the last run began, to be read only: no command that looks at files is safe with it. */
@@ -123,7 +113,7 @@ function createOwnGit(place: Place, parts: StartParts) {
       objects: own.git,
       seen: index.seen,
       /** What differs from the commit that HEAD stands on now. */
-      status: () => statusOf(start, changedPaths),
+      status: () => statusOf(start, changedPaths, own.root),
       /** The patch from one tree to another. */
       diff: (from: string, to: string) => patch(own.git, from, to),
       /** What Ralph has put the work tree on; undefined: it did not, or in another place. */
@@ -137,7 +127,7 @@ function createOwnGit(place: Place, parts: StartParts) {
       treeWith: (base: string | undefined, entries: readonly TreeEntry[]) => writeTree(own, base, entries),
       writeBlob: (text: string) => writeObject(own, 'blob', Buffer.from(text)),
       /** The tree without what no snapshot holds: Ralph's own folder, and submodules. */
-      asSnapshot: (tree: string) => asSnapshot(own, tree),
+      asSnapshot: (tree: string, root = own.root) => asSnapshot({ ...own, root }, tree),
       /** Writes the files of a tree into a folder without any. */
       checkout: (tree: string, folder: string) => checkout(own, tree, folder),
       /** The same as the user would have it: sparse where the repository is, with the submodules that `links` names. */
@@ -193,6 +183,7 @@ async function checkoutAll(
 async function statusOf(
   { head, treeOf, snapshot }: Pick<ReturnType<typeof createStart>, 'head' | 'treeOf' | 'snapshot'>,
   changedPaths: (from: string, to: string) => ReturnType<typeof compareTrees>,
+  root: string,
 ): Promise<OwnStatus | Problem> {
   const now = await head();
   const [tree, taken] = [await treeOf(now.commit), await snapshot()];
@@ -201,5 +192,5 @@ async function statusOf(
   const entries = await changedPaths(tree, taken.tree);
   if ('what' in entries) return entries;
   // What the commit has of Ralph's own folder is in no snapshot, and so it is not gone.
-  return { ...now, ...taken, entries: entries.filter(({ path }) => !isRalphs(path)) };
+  return { ...now, ...taken, entries: entries.filter(({ path }) => !isRalphs(path, root)) };
 }

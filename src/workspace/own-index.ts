@@ -16,7 +16,7 @@ import { ensureFolder, tryTo, writeWhole } from '../platform/files.ts';
 import { complaint, type Git, type Listed } from '../platform/git.ts';
 import { asSnapshot } from './own-fetch.ts';
 import type { OwnFolder } from './own-folder.ts';
-import { isRalphs } from './repository.ts';
+import { isRalphsBytes } from './repository.ts';
 import { blockedAt } from './set-aside.ts';
 
 export interface Snapshot {
@@ -44,7 +44,7 @@ export function createOwnIndex(own: OwnFolder, top: string, prefix: string) {
   const file = join(own.place, `index.${process.pid}.${++count}`);
   const git = own.git.at(top).with({ GIT_WORK_TREE: top, GIT_INDEX_FILE: file });
   const recent = createRecentFiles(top);
-  const index: Index = { git, top, file, shared: join(own.place, 'index'), recent };
+  const index: Index = { git, top, root: own.root, file, shared: join(own.place, 'index'), recent };
   let last: { readonly tree: string; readonly scope: string } | undefined;
   let looked: Snapshot | undefined;
   let queue: Promise<unknown> = Promise.resolve();
@@ -100,6 +100,7 @@ export function createOwnIndex(own: OwnFolder, top: string, prefix: string) {
 interface Index {
   readonly git: Git;
   readonly top: string;
+  readonly root: string;
   /** Of this process alone. */
   readonly file: string;
   /** What the next process begins with. */
@@ -160,7 +161,7 @@ async function takeIn(
   scope: readonly string[],
 ): Promise<(Omit<Snapshot, 'tree'> & { readonly changed: boolean }) | Problem> {
   copyIn(index);
-  const { git, top, recent } = index;
+  const { git, recent } = index;
   // Taken out, so that git reads them anew.
   const touched = recent.takeTouched();
   const forgotten = await remove(index, touched);
@@ -169,7 +170,7 @@ async function takeIn(
   const listed = await git.bytes(['ls-files', ...flags, ...scope]);
   if (listed.code !== 0) return failed(index, listed);
   const known = touched.map(path => `C ${path}`);
-  const { gone, blocked, changed, nested, skipped } = sort(top, [...listed.records, ...known]);
+  const { gone, blocked, changed, nested, skipped } = sort(index, [...listed.records, ...known]);
   const removed = await remove(index, blocked);
   if (removed) return removed;
   if (gone.length + changed.length > 0) {
@@ -266,14 +267,14 @@ export async function moveFiles(
 let count = 0;
 
 /** What `ls-files -t` lists, by what is to be done about it. `blocked`: something else is there now, or on the way to it. */
-function sort(top: string, records: readonly string[]) {
+function sort({ top, root }: Index, records: readonly string[]) {
   const gone = new Set<string>();
   const blocked = new Set<string>();
   const changed = new Map<string, 'new' | 'known'>();
   const nested: string[] = [];
   for (const record of records) {
     const [tag, path] = [record[0], record.slice(2)];
-    if (isRalphs(path)) continue;
+    if (isRalphsBytes(path, root)) continue;
     if (path.endsWith('/')) nested.push(decoded(path));
     else if (tag === 'R') gone.add(path);
     else changed.set(path, tag === '?' ? 'new' : 'known');

@@ -30,6 +30,8 @@ interface Base extends Brought {
   readonly files: string;
   /** Files of a sparse checkout that were not there. */
   readonly absent: readonly string[];
+  /** The root of the project that it was made for; absent: the top. */
+  readonly root?: string;
 }
 
 const BASE = 'base.json';
@@ -203,7 +205,7 @@ async function setIndex(
   commit: string | undefined,
 ): Promise<Base | Problem> {
   const before = readBase(own);
-  const isSame = before !== undefined && before.commit === commit;
+  const isSame = before !== undefined && before.commit === commit && (before.root ?? '') === own.root;
   const found = isSame ? { base: before } : await baseOf(own, bring, commit);
   if ('what' in found) return found;
   const { base, paths } = found;
@@ -244,7 +246,7 @@ async function baseOf(
   const files = await (brought.isHere ? asSnapshot(own, brought.tree) : bring(undefined));
   if ('what' in files) return files;
   const paths = 'paths' in files ? files.paths : [];
-  return { base: { ...brought, commit, files: files.tree, absent: [] }, paths };
+  return { base: { ...brought, commit, files: files.tree, absent: [], root: own.root }, paths };
 }
 
 /** The repository by its folders, not by what its files say of each other; no command on it may look at the work tree. */

@@ -9,7 +9,7 @@ import type { Problem } from '../domain/text/problem.ts';
 import type { Captured } from '../platform/capture.ts';
 import type { Confinement } from '../platform/confinement.ts';
 import { complaint, type Git, git } from '../platform/git.ts';
-import { findRepository, isRalphs, type Place } from './repository.ts';
+import { findRepository, isRalphs, type Place, type Repository } from './repository.ts';
 
 export interface ThrowAway {
   /** What `cwd` is in the copy. */
@@ -51,8 +51,8 @@ export async function throwAwayCopy(
   mkdirSync(top);
   const here = git(top, env).with({ GIT_ALLOW_PROTOCOL: 'file' }); // its remote lies beside it
   const from = source.git.at(source.top);
-  await copyFiles(from, source.top, top);
-  const notes = clean ? [] : await copyIgnored(from, source.top, top);
+  await copyFiles(from, source, top);
+  const notes = clean ? [] : await copyIgnored(from, source, top);
   const problem = await makeRepository(here, join(folder, 'remote.git'));
   const remove = () => rmSync(folder, { recursive: true, force: true });
   if (problem) {
@@ -62,25 +62,25 @@ export async function throwAwayCopy(
   const inside = (args: readonly string[]) => here.runBehind(confinement, args);
   const reset = async () =>
     (await ordered(inside, ['reset', '--hard', '--quiet', 'simulated'])) ??
-    (await ordered(inside, ['clean', '-fdq', '--exclude=.ralph']));
+    (await ordered(inside, ['clean', '-fdq', `--exclude=/${source.prefix}.ralph`]));
   return { cwd: join(top, source.prefix), from: source.top, to: top, beside: folder, notes, reset, remove };
 }
 
-async function copyFiles(source: Git, from: string, to: string): Promise<void> {
+async function copyFiles(source: Git, { top, prefix }: Repository, to: string): Promise<void> {
   const { records } = await source.list(['ls-files', '-co', '--exclude-standard', '-z']);
-  for (const path of new Set(records)) if (!isRalphs(path)) copy(from, to, path);
+  for (const path of new Set(records)) if (!isRalphs(path, prefix)) copy(top, to, path);
 }
 
-async function copyIgnored(source: Git, from: string, to: string): Promise<readonly string[]> {
+async function copyIgnored(source: Git, { top, prefix }: Repository, to: string): Promise<readonly string[]> {
   const ignored = await source.list(['ls-files', '-oi', '--exclude-standard', '--directory', '-z']);
   const notes: string[] = [];
   let left = MOST_IGNORED;
-  for (const path of ignored.records.filter(each => !isRalphs(each))) {
-    const size = sizeOf(join(from, path), left);
+  for (const path of ignored.records.filter(each => !isRalphs(each, prefix))) {
+    const size = sizeOf(join(top, path), left);
     if (size > left) notes.push(`${path} is large and was not copied; checks that need it will fail`);
     else {
       left -= size;
-      copy(from, to, path);
+      copy(top, to, path);
     }
   }
   return notes;

@@ -49,9 +49,9 @@ export async function createProtection(options: ProtectionOptions) {
   if (wrong) return wrong;
   const own = await openOwnGit(options);
   if ('what' in own) return own;
-  const { top, prefix, git, objects } = own;
+  const { top, prefix, root, git, objects } = own;
   const ignoresCase = existsSync(join(top, '.GIT'));
-  const repository = { top, prefix, git, objects, ignoresCase, allow };
+  const repository = { top, prefix, root, git, objects, ignoresCase, allow };
   const first = await filesAtStart(repository, options);
   if ('what' in first) return first;
   let start = first;

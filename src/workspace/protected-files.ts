@@ -15,14 +15,15 @@ import {
   readList,
   temporaryName,
 } from './keep-files.ts';
+import { ignoreRule } from './own-folder.ts';
 import type { OwnGit } from './own-git.ts';
 import type { ProtectionOptions } from './protect.ts';
 import { isRalphs, shownPath } from './repository.ts';
 import { blockedAt } from './set-aside.ts';
-import { findUnlisted, type Unlisted } from './unlisted.ts';
+import { findUnlisted, ignoredIn, type Unlisted } from './unlisted.ts';
 
 /** Looked at through Ralph's own git directory: what the agent says to git hides nothing. Globs count from `prefix`. */
-export interface WorkTree extends Pick<OwnGit, 'top' | 'prefix' | 'git' | 'objects'> {
+export interface WorkTree extends Pick<OwnGit, 'top' | 'prefix' | 'root' | 'git' | 'objects'> {
   /** `Test` and `test` are the same folder here: asked of the disk, since settings can be changed. */
   readonly ignoresCase: boolean;
   /** Globs of what may change although `**` is protected. */
@@ -175,7 +176,7 @@ async function behindLinks(repository: WorkTree, paths: readonly string[]): Prom
   const notes: string[] = [];
   for (const path of paths) {
     if (!lstatSync(join(repository.top, path), QUIET)?.isSymbolicLink()) continue;
-    const { paths: more, folder, note } = followLink(repository.top, path);
+    const { paths: more, folder, note } = followLink(repository, path);
     if (note !== undefined) notes.push(`${shownPath(path)} ${note}: what is there is not protected`);
     const within = folder === undefined ? [] : await filesBelow(repository, folder);
     found.push(...more, ...within);
@@ -195,7 +196,8 @@ interface Followed {
 const MOST_LINKS = 40;
 
 /** Step by step, as the system would: each part of a path may be a link of its own. */
-function followLink(top: string, path: string): Followed {
+function followLink(repository: WorkTree, path: string): Followed {
+  const { top } = repository;
   const paths: string[] = [];
   let left = path.split('/');
   let at: string[] = [];
@@ -219,11 +221,11 @@ function followLink(top: string, path: string): Followed {
     if (isAbsolute(target)) at = [];
     left = [...inside.split('/'), ...left];
   }
-  return endOf(top, at.join('/'), paths);
+  return endOf(repository, at.join('/'), paths);
 }
 
-function endOf(top: string, end: string, paths: readonly string[]): Followed {
-  if (end === '' || isRalphs(end) || end.split('/').includes('.git'))
+function endOf({ top, root }: WorkTree, end: string, paths: readonly string[]): Followed {
+  if (end === '' || isRalphs(end, root) || end.split('/').includes('.git'))
     return { paths, note: 'leads to what is not part of the project' };
   const stat = lstatSync(join(top, end), { throwIfNoEntry: false });
   if (!stat) return { paths, note: 'leads to nothing' };
@@ -235,7 +237,7 @@ async function filesBelow(repository: WorkTree, folder: string): Promise<readonl
   const visible = await listed(repository, spec, VISIBLE);
   const files =
     visible.code === 0 && visible.records.length > 0 ? visible : await listed(repository, spec, IGNORED);
-  return files.records.filter(path => !isRalphs(path)).slice(0, MOST_IGNORED);
+  return files.records.filter(path => !isRalphs(path, repository.root)).slice(0, MOST_IGNORED);
 }
 
 /** What git knows or would add, or else what it ignores: paths from the top. */
@@ -252,7 +254,7 @@ async function matching(
   const specs = others.map(glob => `${magicOf(repository)}${glob}`);
   const { code, records, errors } = await listed(repository, specs, which);
   if (code !== 0) return { where: `protect ${globs.join(' ')}`, what: complaint(errors, code) };
-  return [...new Set([...all, ...records])].filter(path => !isRalphs(path));
+  return [...new Set([...all, ...records])].filter(path => !isRalphs(path, repository.root));
 }
 
 /** What stands for every file, with `allow` for the exceptions. */
@@ -267,7 +269,7 @@ async function allBut(
   const but = allow.map(glob => `${magicOf(repository).replace('(', '(exclude,')}${glob}`);
   const { code, records, errors } = await listed(repository, [':/', ...but], which);
   if (code !== 0) return { where: `only ${allow.join(' ')}`, what: complaint(errors, code) };
-  return records.filter(path => !isRalphs(path));
+  return records.filter(path => !isRalphs(path, repository.root));
 }
 
 function magicOf({ ignoresCase }: WorkTree): string {
@@ -275,7 +277,7 @@ function magicOf({ ignoresCase }: WorkTree): string {
 }
 
 function listed({ git }: WorkTree, specs: readonly string[], which: readonly string[]) {
-  return git.list(['ls-files', ...which, '--exclude-standard', '--full-name', '-z', '--', ...specs]);
+  return git.list(['ls-files', ...which, '--full-name', '-z', '--', ...specs]);
 }
 
 function unprotectable({ top }: WorkTree, path: string): string | undefined {
@@ -287,8 +289,9 @@ function unprotectable({ top }: WorkTree, path: string): string | undefined {
 }
 
 const QUIET = { throwIfNoEntry: false } as const;
-const VISIBLE = ['--cached', '--others'];
-const IGNORED = ['--others', '--ignored'];
+const ALL = ['--cached', '--others'];
+const VISIBLE = [...ALL, '--exclude-standard'];
+const IGNORED = ['--others', '--ignored', '--exclude-standard'];
 
 function isExcepted(path: string, except: readonly string[] = []): boolean {
   return except.some(each => path === each || path.startsWith(`${each}/`));
@@ -301,13 +304,15 @@ export async function newFiles(
   { keeper, watched }: FilesAtStart,
 ): Promise<readonly string[] | Problem> {
   if (!watched) return [];
-  const visible = await matching(repository, globs);
-  if ('what' in visible) return visible;
-  const hidden = await matching(repository, globs, IGNORED);
-  if ('what' in hidden) return hidden;
+  // In one walk: what is ignored is asked of the few that are new.
+  const all = await matching(repository, globs, [
+    ...ALL,
+    `--exclude=${ignoreRule(`${repository.root}.ralph`)}`,
+  ]);
+  if ('what' in all) return all;
   const before = new Set(watched.before);
-  const isNew = (path: string) => !before.has(path) && !isExcepted(path, except);
-  const fresh = hidden.filter(isNew);
+  const fresh = all.filter(path => !before.has(path) && !isExcepted(path, except));
+  const hidden = await ignoredIn(repository, fresh);
   const writeRule =
     (folder: string) =>
     ([path, file]: readonly [string, KeptFile]) =>
@@ -317,9 +322,9 @@ export async function newFiles(
         return true;
       }) ?? false;
   const writeRules = (folder: string) => watched.rules.every(writeRule(folder));
-  const ignored = fresh.length === 0 ? [] : await ignoredBy(repository.objects, writeRules, fresh);
+  const ignored = hidden.size === 0 ? [] : await ignoredBy(repository.objects, writeRules, [...hidden]);
   const isIgnored = new Set(ignored);
-  return [...visible.filter(isNew), ...fresh.filter(path => !isIgnored.has(path))];
+  return fresh.filter(path => !isIgnored.has(path));
 }
 
 /** What fits the globs, was not there at the start, and is listed by git neither now nor ever. */

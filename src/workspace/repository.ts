@@ -1,7 +1,7 @@
 /** The repository that a folder belongs to, or why there is none to work with. */
 
 import { existsSync, realpathSync } from 'node:fs';
-import { dirname, isAbsolute, join, resolve } from 'node:path';
+import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import type { Problem } from '../domain/text/problem.ts';
 import type { Captured } from '../platform/capture.ts';
 import { tryTo } from '../platform/files.ts';
@@ -75,9 +75,21 @@ export function noRepository(where: string, { GIT_DIR: dir }: Env): Problem {
 /** A file above this many bytes is reported, not shown. */
 export const LARGE = 1024 * 1024;
 
-/** In Ralph's own folder, wherever that is, or the file of a loop in a session. Not left to git: patterns make its status a third slower. */
-export function isRalphs(path: string): boolean {
-  return (path.includes('.ralph') && path.split('/').includes('.ralph')) || isSessionFile(path);
+/**
+ * In Ralph's own folder, which is at the root of the project, or above it where that is a project, too; or the file of a loop in a session.
+ * A deeper folder of that name is the user's. `path` and `root` are from the top. Not left to git: patterns make its status a third slower.
+ */
+export function isRalphs(path: string, root: string): boolean {
+  if (!path.includes('ralph')) return false;
+  const at = /(?:^|\/)\.ralph(?:\/|$)/.exec(path);
+  return (
+    (at !== null && root.startsWith(path.slice(0, at.index + Number(at.index > 0)))) || isSessionFile(path)
+  );
+}
+
+/** The same of a name with one character for each byte. */
+export function isRalphsBytes(bytes: string, root: string): boolean {
+  return bytes.includes('ralph') && isRalphs(Buffer.from(bytes, 'latin1').toString('utf8'), root);
 }
 
 /** For a message: as it is, or quoted when something in it could be taken for more than a name. */
@@ -108,4 +120,14 @@ export function nearestGit(cwd: string): string | undefined {
 
 function real(path: string): string {
   return tryTo(() => realpathSync(path)) ?? path; // it is gone; git will say so
+}
+
+/** By the nearest `.git`: git's own answer can be changed with `core.worktree`. */
+export function placeIn(cwd: string): { readonly top: string; readonly prefix: string } | undefined {
+  const link = nearestGit(cwd);
+  if (link === undefined) return undefined;
+  const top = dirname(link);
+  const below = relative(top, real(cwd));
+  if (below.split(sep)[0] === '.git') return undefined;
+  return { top, prefix: below === '' ? '' : `${below.split(sep).join('/')}/` };
 }

@@ -101,7 +101,7 @@ export async function planFiles(
   const [changes, snapshot] = [await own.changedPaths(before, `${tip}^{tree}`), await own.snapshot()];
   if (isProblem(changes)) return changes;
   if (isProblem(snapshot)) return snapshot;
-  const unfit = changes.find(({ path, ...change }) => isRalphs(path) || isSubmodule(change));
+  const unfit = changes.find(({ path, ...change }) => isRalphs(path, own.root) || isSubmodule(change));
   if (unfit) return unfitFor(own, unfit);
   const dirty = await own.changedPaths(before, snapshot.tree);
   const committed = await own.treeOf((await own.head()).commit);
@@ -110,7 +110,7 @@ export async function planFiles(
   if (isProblem(staged)) return staged;
   const yours = new Map(
     dirty
-      .filter(({ path, ...change }) => !isRalphs(path) && !isSubmodule(change))
+      .filter(({ path, ...change }) => !isRalphs(path, own.root) && !isSubmodule(change))
       .map(each => [each.bytes, each.after]),
   );
   const inIndex = new Map(readEntries(staged.entries).map(({ bytes, after }) => [bytes, after]));
@@ -137,7 +137,7 @@ function isSubmodule({ before, after }: Pick<ChangedPath, 'before' | 'after'>): 
 }
 
 function unfitFor(own: OwnGit, { path }: ChangedPath): Problem {
-  const what = isRalphs(path)
+  const what = isRalphs(path, own.root)
     ? `the work changes ${shownPath(path)}, which decides what Ralph runs: nobody takes that over without a look`
     : `the work changes the submodule ${shownPath(path)}, and Ralph cannot move that`;
   return { where: own.top, what, fix: 'look at it, then merge its branch yourself' };

@@ -15,25 +15,29 @@ export interface Unlisted {
 
 /** Without what is ignored. `others`: what `listOthers` gave, where somebody has asked. */
 export async function findUnlisted(
-  tree: Pick<OwnGit, 'git' | 'top'>,
+  tree: Pick<OwnGit, 'git' | 'top' | 'root'>,
   others?: readonly string[],
 ): Promise<Unlisted> {
   const folders = (others ?? (await listOthers(tree))).filter(path => path.endsWith('/'));
   const found = { empty: [] as string[], odd: [] as string[] };
-  look({ top: tree.top, passedBy: await ignoredIn(tree, folders), ...found }, '');
-  const ignored = await ignoredIn(tree, [...found.empty.map(path => `${path}/`), ...found.odd]);
+  look({ top: tree.top, root: tree.root, passedBy: await ignoredIn(tree, folders, NO_INDEX), ...found }, '');
+  const ignored = await ignoredIn(tree, [...found.empty.map(path => `${path}/`), ...found.odd], NO_INDEX);
   return {
     empty: found.empty.filter(path => !ignored.has(`${path}/`)),
     odd: found.odd.filter(path => !ignored.has(path)),
   };
 }
 
-async function ignoredIn(
+const NO_INDEX = ['--no-index'];
+
+/** Those of them that git ignores; what its index has is not, unless that is not asked. */
+export async function ignoredIn(
   { git, top }: Pick<OwnGit, 'git' | 'top'>,
   paths: readonly string[],
+  how: readonly string[] = [],
 ): Promise<ReadonlySet<string>> {
   if (paths.length === 0) return new Set();
-  const flags = ['check-ignore', '--no-index', '-z', '--stdin'];
+  const flags = ['check-ignore', ...how, '-z', '--stdin'];
   // No name is taken for one of git's patterns.
   const { records } = await git.at(top).list(
     flags,
@@ -44,6 +48,7 @@ async function ignoredIn(
 
 interface Look extends Unlisted {
   readonly top: string;
+  readonly root: string;
   readonly passedBy: ReadonlySet<string>;
   readonly empty: string[];
   readonly odd: string[];
@@ -58,7 +63,7 @@ function look(into: Look, folder: string): boolean {
   for (const entry of entries) {
     const path = `${folder}${entry.name}`;
     // These names stand for nothing: git passes over them whether there is a repository or not.
-    if (entry.name === '.git' || isRalphs(path)) continue;
+    if (entry.name === '.git' || isRalphs(path, into.root)) continue;
     if (!entry.isDirectory()) {
       if (isOdd(entry)) into.odd.push(path);
       else isFull = true;

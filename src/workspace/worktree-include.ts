@@ -54,7 +54,7 @@ async function keepNow(place: Place, keepIn: string): Promise<KeptList | Problem
   const kept = new Map<string, KeptFile>();
   const repository = await findRepository(place);
   if ('what' in repository || !existsSync(join(repository.top, INCLUDE_FILE))) return { kept };
-  const { top, git } = repository;
+  const { top, prefix, git } = repository;
   const atTop = git.at(top);
   const list = (flag: string) => atTop.list(['ls-files', '--others', '--ignored', flag, '-z']);
   const [named, ignored] = await Promise.all([
@@ -65,7 +65,7 @@ async function keepNow(place: Place, keepIn: string): Promise<KeptList | Problem
   if (failed) return { where: INCLUDE_FILE, what: complaint(failed.errors, failed.code) };
   const isIgnored = new Set(ignored.records);
   // What git does not ignore is in the checkout anyway.
-  const paths = named.records.filter(path => isIgnored.has(path) && !isRalphs(path));
+  const paths = named.records.filter(path => isIgnored.has(path) && !isRalphs(path, prefix));
   const bytes = paths.reduce((sum, path) => sum + sizeOf(join(top, path)), 0);
   if (paths.length > MOST_FILES || bytes > MOST_BYTES) return tooMuch(paths.length, bytes);
   for (const path of paths) {

@@ -141,10 +141,13 @@ describe('what a diff since the start of a run holds', () => {
       },
       'diff --git a/a.txt b/a.txt\n--- a/a.txt\n+++ b/a.txt\n@@ -1,2 +1 @@\n one\n-two\n',
     ],
-    'nothing of Ralph, wherever its folder is': [
+    'a deeper folder that is called as Ralph’s own': [
+      work => work.write('packages/a/.ralph/notes', 'x\n'),
+      'diff --git a/packages/a/.ralph/notes b/packages/a/.ralph/notes\nnew file mode 100644\n--- /dev/null\n+++ b/packages/a/.ralph/notes\n@@ -0,0 +1 @@\n+x\n',
+    ],
+    'nothing of Ralph’s own folder': [
       work => {
         work.write('.ralph/ralph-progress.md', '# progress\n');
-        work.write('packages/a/.ralph/settings.json', '{}\n');
         work.write('.ralph/tracked', 'by mistake\n');
         work.git('add', '--force', '.ralph/tracked');
         work.git('commit', '-qm', 'agent');

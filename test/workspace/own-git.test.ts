@@ -106,9 +106,21 @@ describe('a snapshot', () => {
     const own = await open(work.dir);
     const start = await treeOf(own);
     work.write('.ralph/x', 'x');
-    work.write('deep/.ralph/x', 'x');
     work.write('x.o', 'x');
     expect(await treeOf(own)).toBe(start);
+  });
+
+  test('holds a deeper folder of that name, which is the user’s, and not that of a project in a subfolder', async () => {
+    const work = repo({ 'a/é[1] b/x': 'x\n', 'a/é[1] b/.ralph/settings.json': '{}\n' });
+    const own = await open(work.path('a/é[1] b'));
+    const start = await treeOf(own);
+    work.write('a/é[1] b/.ralph/settings.json', '{"a":1}\n');
+    for (const ours of ['.ralph/x', 'a/.ralph/x', 'a/é[1] b/.ralph/x']) work.write(ours, 'x');
+    expect(await treeOf(own)).toBe(start);
+    const theirs = ['a/c/.ralph/x', 'a/é1 b/.ralph/x', 'a/é[1] b/deep/.ralph/x', 'a/é[1] b/x.ralph/x'];
+    for (const each of theirs) work.write(each, 'x');
+    const changed = await own.changedPaths(start, await treeOf(own));
+    expect('what' in changed ? changed : changed.map(({ path }) => path)).toEqual(theirs.sort());
   });
 });
 

@@ -2,7 +2,7 @@
 import { isProblem } from '../../domain/text/problem.ts';
 import { type Git, git as gitAt } from '../../platform/git.ts';
 import { sha256 } from '../../platform/hash.ts';
-import { openOwnGit } from '../../workspace/own-git.ts';
+import { type OwnGit, openOwnGit } from '../../workspace/own-git.ts';
 import type { Place } from '../../workspace/repository.ts';
 import { type Claim, claims } from './claim.ts';
 import type { Predicate } from './format.ts';
@@ -140,8 +140,8 @@ async function besideTree(place: Place, commit: string, tree: string) {
   const own = await openOwnGit(place);
   const its = isProblem(own) ? own : await own.treeOf(commit);
   if (isProblem(own) || isProblem(its)) return undefined;
-  const without = await own.asSnapshot(its);
-  if (isProblem(without) || without.tree !== tree) return undefined;
+  const without = await withoutOurs(own, its, tree);
+  if (!without) return undefined;
   return (asked: Asked): Looked => {
     const strange = without.ours.find(path => !SETTINGS.test(path));
     if (strange !== undefined) {
@@ -158,6 +158,22 @@ async function besideTree(place: Place, commit: string, tree: string) {
     return { claim, found: { tree, commit }, objects: own.objects };
   };
 }
+
+/** The run may have been one of any folder that has a folder of Ralph's. undefined: the rest of it is another tree. */
+async function withoutOurs(own: OwnGit, its: string, tree: string) {
+  const listed = await own.listTree(its);
+  const roots = (isProblem(listed) ? [] : listed).flatMap(({ bytes }) => {
+    const root = /^(|.*?\/)\.ralph\//s.exec(bytes)?.[1];
+    return root === undefined ? [] : [Buffer.from(root, 'latin1').toString('utf8')];
+  });
+  for (const root of [...new Set([own.root, ...roots])].slice(0, MOST_ROOTS)) {
+    const without = await own.asSnapshot(its, root);
+    if (!isProblem(without) && without.tree === tree) return without;
+  }
+  return undefined;
+}
+
+const MOST_ROOTS = 20;
 
 const FETCH = 'fetch it, or name another clone with --repo';
 
