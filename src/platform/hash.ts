@@ -15,9 +15,9 @@ export function sha256(content: string | Buffer): string {
 
 const LARGE = 1024 * 1024;
 
-/** Of a file of any size. */
-export function hashOfFile(path: string): string {
-  if (fileSize(path) <= LARGE) return sha256(readFileSync(path));
+/** Of a file of any size, which may be known. */
+export function hashOfFile(path: string, size = fileSize(path)): string {
+  if (size <= LARGE) return sha256(readFileSync(path));
   crypto ??= createRequire(import.meta.url)('node:crypto') as typeof import('node:crypto');
   const hash = crypto.createHash('sha256');
   readPages(path, page => void hash.update(page));

@@ -24,6 +24,8 @@ export interface Watched {
 export interface WatchedCopy {
   readonly protected?: ProtectedCopy | undefined;
   readonly inputs: InputWatch;
+  /** What runs there does not see the work tree, which is then not looked at. */
+  readonly isApart?: boolean | undefined;
   /** What tools would find above it, by path. */
   strangers?(): readonly string[];
 }
@@ -35,12 +37,12 @@ export function createIntegrityWatch({ protection, inputs, sandbox, emit }: Watc
   const look = () => {
     for (const path of inputs?.changed() ?? []) changed.add(path);
   };
-  const restore = async (iteration: number, there?: ProtectedCopy, by?: string) => {
+  const restore = async (iteration: number, copy?: WatchedCopy, by?: string) => {
     const found = (what: readonly string[]) => emit({ type: 'tampered', what });
     const violations = [
-      ...(there?.restore() ?? []),
+      ...(copy?.protected?.restore() ?? []),
       ...(sandbox?.restore() ?? []),
-      ...((await protection?.restore(iteration, { found, pending: [] })) ?? []),
+      ...(copy?.isApart ? [] : ((await protection?.restore(iteration, { found, pending: [] })) ?? [])),
     ];
     for (const violation of violations)
       emit({ type: 'violation', violation: by === undefined ? violation : { ...violation, by } });
@@ -49,24 +51,23 @@ export function createIntegrityWatch({ protection, inputs, sandbox, emit }: Watc
   return {
     /** For a round of checks of this iteration; `copy`: where they run, if that is not the work tree. */
     during(iteration: number, copy?: WatchedCopy): RoundWatch {
-      const there = copy?.protected;
       // What one check leaves above a checkout, the next one would find.
       const above = () => copy?.strangers?.().map(path => `${path} is new`) ?? [];
       let written = (): readonly string[] => [];
       let inputsIn = (_: boolean): readonly string[] => [];
       return {
         async before() {
-          const meanwhile = [...(await restore(iteration, there)), ...above()];
+          const meanwhile = [...(await restore(iteration, copy)), ...above()];
           look();
-          written = (there ?? protection)?.watch() ?? written;
+          written = (copy?.protected ?? protection)?.watch() ?? written;
           inputsIn = copy ? changesSince(copy.inputs) : inputsIn;
           return meanwhile;
         },
         async after(command, isSetup = false) {
           look();
+          const changed = await restore(iteration, copy, command);
           // What was changed and put back within the check is nowhere to be seen afterwards, but for its times.
           const touched = written();
-          const changed = await restore(iteration, there, command);
           const others = [...inputsIn(isSetup), ...above()];
           if (changed.length > 0) return [...changed, ...others];
           for (const what of touched)

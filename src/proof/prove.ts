@@ -70,8 +70,9 @@ async function inCheckout(proving: Proving, where: Checkout): Promise<readonly C
     await where.fill?.(folder, aside);
     const there = protection?.at(folder, aside);
     there?.restore();
-    const copy = { from: own.top, to: folder, cwd: join(folder, own.prefix), protected: there, strangers };
     const hide = where.clean && hiddenFrom(folder, [own.top, proving.root], own.repository);
+    const places = { from: own.top, to: folder, cwd: join(folder, own.prefix) };
+    const copy = { ...places, protected: there, strangers, isApart: isApart && hide?.includes(own.top) };
     return await inCopy(proving, copy, { ...where, room, ...(hide && { hide }) });
   } finally {
     place.remove();

@@ -2,9 +2,18 @@
  * What is kept of a run in a folder outside of the project: each content under its hash, so that what was changed since is not taken for
  * the real one. docs/adr/0059 says why it is no git directory.
  */
-import { chmodSync, constants, copyFileSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  closeSync,
+  constants,
+  copyFileSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
-import { ensureFolder, fileSize, readPart, tryTo, writeAtomic } from '../platform/files.ts';
+import { ensureFolder, fileSize, readBytes, readPart, tryTo, writeAtomic } from '../platform/files.ts';
 import { hashOfFile, sha256 } from '../platform/hash.ts';
 import type { RunPaths } from './paths.ts';
 
@@ -25,7 +34,41 @@ export function keepCopy(folder: string, path: string): string {
   return hash;
 }
 
-const LARGE = 1024 * 1024;
+export const LARGE = 1024 * 1024;
+
+/** Where a content is that has no file of its own. */
+export interface Packed {
+  readonly pack: string;
+  readonly from: number;
+  readonly size: number;
+}
+
+export type Pack = ReturnType<typeof openPack>;
+
+/** Takes many small contents, one behind the other: to make a file for each takes longer than all else that is done with them. */
+export function openPack(folder: string) {
+  ensureFolder(folder);
+  const name = `pack.${process.pid}.${process.hrtime.bigint()}`;
+  const fd = openSync(join(folder, name), 'wx', 0o600);
+  let [size, held, waiting] = [0, 0, [] as Buffer[]];
+  const flush = () => {
+    writeFileSync(fd, Buffer.concat(waiting));
+    [held, waiting] = [0, []];
+  };
+  return {
+    add(content: Buffer): Packed {
+      const from = size;
+      waiting.push(content);
+      [size, held] = [size + content.length, held + content.length];
+      if (held > LARGE) flush();
+      return { pack: name, from, size: content.length };
+    },
+    close(): void {
+      flush();
+      closeSync(fd);
+    },
+  };
+}
 
 function copySmall(path: string, copy: string): string {
   const content = readFileSync(path);
@@ -40,8 +83,12 @@ function copyLarge(path: string, copy: string): string {
 }
 
 /** undefined: it is not there, or not what it was. */
-export function readKept(folder: string, hash: string): Buffer | undefined {
-  const content = tryTo(() => readFileSync(join(folder, hash)));
+export function readKept(folder: string, hash: string, packed?: Packed): Buffer | undefined {
+  const content = tryTo(() =>
+    packed
+      ? readBytes(join(folder, packed.pack), packed.from, packed.size)
+      : readFileSync(join(folder, hash)),
+  );
   return content && sha256(content) === hash ? content : undefined;
 }
 

@@ -9,16 +9,18 @@ import {
   constants,
   copyFileSync,
   lstatSync,
+  readFileSync,
   readlinkSync,
   renameSync,
   rmSync,
   symlinkSync,
+  writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
 import type { Problem } from '../domain/text/problem.ts';
 import { tryTo, writeWhole } from '../platform/files.ts';
 import { hashOfFile, sha256 } from '../platform/hash.ts';
-import { keepContent, keepCopy, readKept } from '../store/kept.ts';
+import { keepContent, keepCopy, LARGE, type Pack, type Packed, readKept } from '../store/kept.ts';
 
 export interface KeptFile {
   readonly kind: 'file' | 'link';
@@ -26,6 +28,8 @@ export interface KeptFile {
   readonly mode: number;
   /** Of its content; for a link: of where it points to. */
   readonly sha256: string;
+  /** Where its content is; absent: under its hash. */
+  readonly packed?: Packed;
 }
 
 export type Difference =
@@ -52,23 +56,28 @@ export function createFileKeeper(folder: string, now: () => number = Date.now) {
   };
   return {
     /** undefined when there is no file or link at this path. */
-    keep(path: string): KeptFile | undefined {
+    keep(path: string, pack?: Pack): KeptFile | undefined {
       const stat = statOf(path);
       if (stat?.isSymbolicLink())
         return { kind: 'link', mode: 0, sha256: keepContent(folder, targetOf(path), writeWhole) };
       if (!stat?.isFile()) return undefined;
       remember(path, stat);
-      return { kind: 'file', mode: bitsOf(stat), sha256: keepCopy(folder, path) };
+      const file = { kind: 'file', mode: bitsOf(stat) } as const;
+      if (!pack || stat.size > LARGE) return { ...file, sha256: keepCopy(folder, path) };
+      const content = readFileSync(path);
+      return { ...file, sha256: sha256(content), packed: pack.add(content) };
     },
     /** What is different now from what was kept; undefined when nothing is. */
-    difference(kept: KeptFile, path: string): Difference | undefined {
-      const stat = statOf(path);
+    difference(kept: KeptFile, path: string, stat = statOf(path)): Difference | undefined {
       if (!stat) return { kind: 'deleted' };
       if (stat.isSymbolicLink() !== (kept.kind === 'link') || !(stat.isFile() || stat.isSymbolicLink()))
         return { kind: 'replaced', by: kindOf(stat) };
       if (stat.isFile() && seen.get(path) === fingerprint(stat)) return undefined;
       // What cannot be read any more is another.
-      if (tryTo(() => (stat.isFile() ? hashOfFile(path) : sha256(targetOf(path)))) !== kept.sha256)
+      if (
+        tryTo(() => (stat.isFile() ? hashOfFile(path, Number(stat.size)) : sha256(targetOf(path)))) !==
+        kept.sha256
+      )
         return { kind: 'content' };
       if (kept.kind === 'link') return undefined;
       if (bitsOf(stat) !== kept.mode) return { kind: 'mode', from: kept.mode, to: bitsOf(stat) };
@@ -80,7 +89,7 @@ export function createFileKeeper(folder: string, now: () => number = Date.now) {
   };
 }
 
-function statOf(path: string): BigIntStats | undefined {
+export function statOf(path: string): BigIntStats | undefined {
   // a folder on the way is a file
   return tryTo(() => lstatSync(path, { bigint: true, throwIfNoEntry: false }));
 }
@@ -95,7 +104,10 @@ function fingerprint({ dev, ino, size, mode, mtimeNs, ctimeNs }: BigIntStats): s
 
 /** Another after every write to it; '': there is nothing. */
 export function markOf(path: string): string {
-  const stat = statOf(path);
+  return markFrom(statOf(path));
+}
+
+export function markFrom(stat: BigIntStats | undefined): string {
   return stat ? fingerprint(stat) : '';
 }
 
@@ -110,13 +122,18 @@ export function temporaryName(path: string, pid: number): string {
 }
 
 /** Beside it first and then renamed, so that a second name of the old file is not written through. */
-function restore(folder: string, { kind, mode, sha256: hash }: KeptFile, path: string): void {
+function restore(folder: string, { kind, mode, sha256: hash, packed }: KeptFile, path: string): void {
   const temporary = temporaryName(path, process.pid);
   rmSync(temporary, { force: true });
   if (kind === 'link') {
     const target = readKept(folder, hash);
     if (!target) throw new Error(CHANGED);
     symlinkSync(target, temporary);
+  } else if (packed) {
+    const content = readKept(folder, hash, packed);
+    if (!content) throw new Error(CHANGED);
+    writeFileSync(temporary, content, { flag: 'wx' });
+    chmodSync(temporary, mode);
   } else {
     // With the time of now, and not the old one: a build must see that the file is another than a moment ago.
     copyFileSync(join(folder, hash), temporary, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE);
@@ -150,8 +167,10 @@ export function readList<More>(
   const text = readKept(folder, hash)?.toString('utf8');
   const list = text === undefined ? undefined : JSON.parse(text);
   const kept = new Map<string, KeptFile>(list?.kept);
-  const isWhole = [...kept.values()].every(
-    file => tryTo(() => hashOfFile(join(folder, file.sha256))) === file.sha256,
+  const isWhole = [...kept.values()].every(({ sha256: hash, packed }) =>
+    packed
+      ? readKept(folder, hash, packed) !== undefined
+      : tryTo(() => hashOfFile(join(folder, hash))) === hash,
   );
   return list && isWhole ? { ...list, kept } : changed(folder);
 }

@@ -11,12 +11,11 @@ import { join, relative } from 'node:path';
 import type { Violation } from '../domain/run/evidence.ts';
 import type { Problem } from '../domain/text/problem.ts';
 import { tryTo } from '../platform/files.ts';
-import { type Difference, type FileKeeper, type KeptFile, markOf } from './keep-files.ts';
+import { type Difference, type FileKeeper, type KeptFile, markFrom, markOf, statOf } from './keep-files.ts';
 import { openOwnGit } from './own-git.ts';
 import { filesAtStart, isThere, newFiles, newUnlisted, type WorkTree } from './protected-files.ts';
 import { type Place, shownPath } from './repository.ts';
 import { blockedAt, clearPath, moveAside } from './set-aside.ts';
-import type { Unlisted } from './unlisted.ts';
 
 export interface ProtectionOptions extends Place {
   /** From `cwd`; `*` stops at a slash, `**` does not, the name of a folder stands for all that is in it. */
@@ -55,12 +54,13 @@ export async function createProtection(options: ProtectionOptions) {
   const first = await filesAtStart(repository, options);
   if ('what' in first) return first;
   let start = first;
-  const now = (): Kept => ({ repository, ...start });
+  const marks = new Map<string, string>();
+  const now = (): Kept => ({ repository, marks, ...start });
   const kept = () => keptOffences(now());
   const unlisted = () => newUnlisted(repository, options, start);
-  const newOnes = async ({ odd }: Unlisted) => {
-    const files = await newFiles(repository, options, start);
-    return newOffences(repository, 'what' in files ? files : [...files, ...odd]);
+  const news = async () => {
+    const [{ empty, odd }, files] = await Promise.all([unlisted(), newFiles(repository, options, start)]);
+    return { empty, offences: newOffences(repository, 'what' in files ? files : [...files, ...odd]) };
   };
   return {
     /** How many files are protected. */
@@ -70,19 +70,19 @@ export async function createProtection(options: ProtectionOptions) {
     /** What was kept, by name. */
     name: () => start.name,
     /** What differs from the start. Changes nothing. */
-    inspect: async () => toViolations([...kept(), ...(await newOnes(await unlisted()))], undefined),
+    inspect: async () => toViolations([...kept(), ...(await news()).offences], undefined),
     /** Puts everything back, and says what it was. `restored` is false where that was not possible. */
     async restore(iteration = 0, { found, pending } = QUIETLY): Promise<readonly Violation[]> {
       const aside = join(options.aside, String(iteration));
       const undone = (offences: readonly Offence[]) => {
-        const news = offences.filter(({ what }) => !pending.includes(what));
-        if (news.length > 0) found(news.map(({ what }) => what));
+        const fresh = offences.filter(({ what }) => !pending.includes(what));
+        if (fresh.length > 0) found(fresh.map(({ what }) => what));
         return toViolations(offences, aside);
       };
       const undo = pending.length === 0 ? undone(kept()) : finished(pending, toViolations(kept(), aside));
       // Only now: what a link led to is no longer there.
-      const first = await unlisted();
-      const more = undone(await newOnes(first)).filter(({ what }) => !pending.includes(what));
+      const first = await news();
+      const more = undone(first.offences).filter(({ what }) => !pending.includes(what));
       // An empty folder goes without a word: it is nobody's work, and a tool may take it for the file of that name.
       const { empty } = more.length > 0 ? await unlisted() : first;
       for (const path of empty) tryTo(() => moveAside(top, path, aside));
@@ -90,8 +90,8 @@ export async function createProtection(options: ProtectionOptions) {
     },
     /** The same files in a copy of the work tree; `aside` takes what is in their way there. */
     at: (folder: string, aside: string) =>
-      copyAt({ ...now(), repository: { ...repository, top: folder } }, aside),
-    /** From now on: returns what was written to since, whatever it holds now. */
+      copyAt({ ...now(), marks: new Map(), repository: { ...repository, top: folder } }, aside),
+    /** From the last look on: returns what was written to until the next one, whatever it holds then. */
     watch: () => watchWrites(now()),
     /** From now on the files are protected as they are now: the user has changed them. A problem leaves it as it was. */
     async renew(): Promise<Problem | undefined> {
@@ -137,14 +137,16 @@ interface Kept {
   readonly repository: WorkTree;
   readonly keeper: FileKeeper;
   readonly kept: ReadonlyMap<string, KeptFile>;
+  /** Of each, when it was last looked at. */
+  readonly marks: Map<string, string>;
 }
 
 /** The system changes the times of a file with every write, and nobody can set all of them back. */
-function watchWrites({ repository: { top, prefix }, kept }: Kept): () => readonly string[] {
-  const marks = new Map([...kept.keys()].map(path => [path, markOf(join(top, path))]));
+function watchWrites({ repository: { prefix }, marks }: Kept): () => readonly string[] {
+  const before = [...marks];
   return () =>
-    [...marks]
-      .filter(([path, mark]) => markOf(join(top, path)) !== mark)
+    before
+      .filter(([path, mark]) => marks.get(path) !== mark)
       .map(([path]) => `${shownPath(relative(prefix, path))} was changed and put back`);
 }
 
@@ -153,13 +155,16 @@ interface Offence {
   undo(aside: string): void;
 }
 
-function keptOffences({ repository, keeper, kept }: Kept): readonly Offence[] {
+/** Looks at each once, for what differs and for its mark. */
+function keptOffences({ repository, keeper, kept, marks }: Kept): readonly Offence[] {
   const { top, prefix } = repository;
   const known = new Map<string, string | undefined>();
   return [...kept].flatMap(([path, file]) => {
     const name = shownPath(relative(prefix, path));
     const blocked = blockedAt(top, path, known);
-    const difference = blocked === undefined ? keeper.difference(file, join(top, path)) : undefined;
+    const stat = blocked === undefined ? statOf(join(top, path)) : undefined;
+    marks.set(path, markFrom(stat));
+    const difference = blocked === undefined ? keeper.difference(file, join(top, path), stat) : undefined;
     if (blocked === undefined && difference === undefined) return [];
     const what = difference
       ? changeWords(name, difference)
@@ -167,6 +172,7 @@ function keptOffences({ repository, keeper, kept }: Kept): readonly Offence[] {
     const undo = (aside: string) => {
       clearPath(top, path, aside);
       keeper.restore(file, join(top, path));
+      marks.set(path, markOf(join(top, path)));
     };
     return [{ what, undo }];
   });

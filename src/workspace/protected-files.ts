@@ -6,6 +6,7 @@ import type { Problem } from '../domain/text/problem.ts';
 import { errorWords } from '../platform/error-words.ts';
 import { tryTo } from '../platform/files.ts';
 import { complaint } from '../platform/git.ts';
+import { openPack, type Pack } from '../store/kept.ts';
 import { ignoredBy } from './hidden-files.ts';
 import {
   createFileKeeper,
@@ -67,11 +68,20 @@ async function lookedUp(
   if ('what' in found) return found;
   const paths = found.paths.filter(path => !isExcepted(path, except));
   const keeper = createFileKeeper(keepIn);
-  const { kept, unread } = keepAll(repository, keeper, paths);
+  const pack = paths.length > MANY ? openPack(keepIn) : undefined;
+  const { kept, unread } = keepAll(repository, keeper, paths, pack);
+  try {
+    pack?.close();
+  } catch (error) {
+    return { where: keepIn, what: errorWords(error) };
+  }
   const notes = [...found.notes, ...unread];
   const watched = allowed === 'allow' ? undefined : await watchNew(repository, keeper, globs, paths);
   return { keeper, kept, notes, watched, name: keepList(keepIn, { kept, watched }) };
 }
+
+/** As many files take a while to be made. */
+const MANY = 256;
 
 async function watchNew(
   repository: WorkTree,
@@ -82,7 +92,8 @@ async function watchNew(
   const flags = ['-co', '--exclude-standard', '-z', '--', ':(glob)**/.gitignore'];
   const { records } = await repository.git.at(repository.top).list(['ls-files', ...flags]);
   const ignored = await matching(repository, globs, IGNORED);
-  const there = paths.filter(path => isThere(repository, path));
+  const known = new Map<string, string | undefined>();
+  const there = paths.filter(path => isThere(repository, path, known));
   return {
     before: [...there, ...('what' in ignored ? [] : ignored)],
     rules: [...keepAll(repository, keeper, records).kept],
@@ -90,14 +101,14 @@ async function watchNew(
   };
 }
 
-function keepAll({ top }: WorkTree, keeper: FileKeeper, paths: readonly string[]) {
+function keepAll({ top }: WorkTree, keeper: FileKeeper, paths: readonly string[], pack?: Pack) {
   const kept = new Map<string, KeptFile>();
   const unread: string[] = [];
   const known = new Map<string, string | undefined>();
   for (const path of paths) {
     if (blockedAt(top, path, known) !== undefined) continue;
     try {
-      const file = keeper.keep(join(top, path));
+      const file = keeper.keep(join(top, path), pack);
       if (file) kept.set(path, file);
     } catch (error) {
       unread.push(`${shownPath(path)} is not protected: ${errorWords(error)}`);
@@ -135,8 +146,9 @@ async function findFiles(repository: WorkTree, globs: readonly string[]): Promis
       notes.push(`protect ${glob}: no file fits it now`);
     for (const path of [...matches, ...ignored.paths]) paths.add(path);
   }
+  const known = new Map<string, string | undefined>();
   for (const path of paths) {
-    const note = unprotectable(repository, path);
+    const note = unprotectable(repository, path, known);
     if (note) notes.push(note);
   }
   const behind = await behindLinks(repository, [...paths]);
@@ -280,9 +292,10 @@ function listed({ git }: WorkTree, specs: readonly string[], which: readonly str
   return git.list(['ls-files', ...which, '--full-name', '-z', '--', ...specs]);
 }
 
-function unprotectable({ top }: WorkTree, path: string): string | undefined {
+function unprotectable({ top }: WorkTree, path: string, known: Known): string | undefined {
   if (path.includes('\ufffd')) return `${shownPath(path)} is not protected: its name is not UTF-8`;
-  const isFolder = blockedAt(top, path) === undefined && lstatSync(join(top, path), QUIET)?.isDirectory();
+  const isFolder =
+    blockedAt(top, path, known) === undefined && lstatSync(join(top, path), QUIET)?.isDirectory();
   return isFolder
     ? `${shownPath(path.replace(/\/$/, ''))} is not protected: it is a repository of its own`
     : undefined;
@@ -357,6 +370,9 @@ function patternsOf({ prefix, ignoresCase }: WorkTree, globs: readonly string[])
   return ignoresCase ? patterns.map(({ source }) => new RegExp(source, 'i')) : patterns;
 }
 
-export function isThere({ top }: WorkTree, path: string): boolean {
-  return blockedAt(top, path) === undefined && lstatSync(join(top, path), QUIET) !== undefined;
+/** What `blockedAt` has found out. */
+type Known = Map<string, string | undefined>;
+
+export function isThere({ top }: WorkTree, path: string, known?: Known): boolean {
+  return blockedAt(top, path, known) === undefined && lstatSync(join(top, path), QUIET) !== undefined;
 }
