@@ -1,6 +1,6 @@
 /** Files in the project that the hooks of a session, and a running loop, could obey. */
-import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { spawn, spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, readdirSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { parseState } from '../../src/store/session-file.ts';
@@ -68,6 +68,36 @@ function edited(name: string, change: (text: string) => string): Attack {
   };
 }
 
+const TEST = 'test/t.sh';
+const HONEST = 'grep -q right code.txt\n';
+
+/** A loop whose check rests on a protected file, and is red. */
+async function guarded(arena: Arena, check = `sh ${TEST}`): Promise<Repo> {
+  const project = arena.project({
+    [TEST]: HONEST,
+    'code.txt': 'wrong\n',
+    '.ralph/settings.json': JSON.stringify({ protect: ['test/**'] }),
+  });
+  const words = `Do it --completion-promise DONE --min-tool-calls 0 --check "${check}"`;
+  await begin(arena, project, { command_args: words });
+  return project;
+}
+
+/** The agent makes the check pass for itself, and puts all of it back before it stops. */
+async function changeAndPutBack(arena: Arena) {
+  const project = await guarded(arena);
+  const { atime, mtime } = statSync(project.path(TEST));
+  project.write(TEST, 'true\n');
+  const seen = spawnSync('sh', [TEST], { cwd: project.dir }).status;
+  project.write(TEST, HONEST);
+  utimesSync(project.path(TEST), atime, mtime);
+  return { project, seen, answer: await stop(arena, project) };
+}
+
+/** Waits for one file and makes another. */
+const turn = (outside: string, before: string, after: string) =>
+  `until [ -e '${outside}/${before}' ]; do sleep 0.02; done; ${after}`;
+
 attacks('Loops in a session', [
   planted('A loop for the next session comes with the repository', 'next'),
   planted('A loop for this very session comes with the repository', 's1'),
@@ -79,6 +109,40 @@ attacks('Loops in a session', [
   edited('The file of a loop says that it sleeps', text => text.replace('active: true', 'active: false')),
   edited('The file of a loop is given to another session', text => text.replace('"s1"', '"s2"')),
   edited('The file of a loop is made unreadable', () => '\0'),
+  {
+    name: 'A session changes a protected test, sees its check green, and puts the test back before it stops',
+    held: PLAIN,
+    async attempt(arena) {
+      const { seen, answer } = await changeAndPutBack(arena);
+      return seen === 0 && answer.decision === 'block';
+    },
+  },
+  {
+    name: 'A session changes a protected test and puts it back within one turn, and nothing says so',
+    held: { plain: false },
+    async attempt(arena) {
+      const { project, answer } = await changeAndPutBack(arena);
+      const [id = ''] = readdirSync(project.path('.ralph/runs'));
+      const ledger = project.read(`.ralph/runs/${id}/events.jsonl`);
+      return JSON.stringify(answer).includes(TEST) && ledger.includes('"type":"violation"');
+    },
+  },
+  {
+    name: 'A process that a session left changes a protected test while the check runs, and puts it back',
+    held: PLAIN,
+    async attempt(arena) {
+      const { outside } = arena;
+      const steps = `touch '${outside}/begun'; ${turn(outside, 'swapped', `sh ${TEST}; code=$?`)}; touch '${outside}/ran'; ${turn(outside, 'back', 'exit $code')}`;
+      const project = await guarded(arena, steps);
+      const swap = `${turn(outside, 'begun', `echo true > ${TEST}`)}; touch '${outside}/swapped'; ${turn(outside, 'ran', `printf '${HONEST.trim()}\\n' > ${TEST}`)}; touch '${outside}/back'`;
+      const left = spawn('sh', ['-c', swap], { cwd: project.dir, stdio: 'ignore' });
+      const answer = await stop(arena, project);
+      left.kill('SIGKILL');
+      return (
+        answer.decision === 'block' && existsSync(join(outside, 'back')) && project.read(TEST) === HONEST
+      );
+    },
+  },
   {
     name: 'The results of the checks of a session are forged',
     held: PLAIN,
