@@ -113,7 +113,7 @@ export function foundRun(project: ProjectPaths, id: string): FoundRun {
       fold.end();
       return found;
     },
-    follow: (stream, after, redact) => streamLedger(stream, paths.events, after, redact),
+    follow: (stream, after, redact) => streamLedger(stream, paths, after, redact),
     steer(order, now) {
       const sent = send(project, id, order, now);
       return isProblem(sent) ? { message: formatProblem(sent), done: false, runId: id } : sent;

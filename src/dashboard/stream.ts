@@ -4,6 +4,7 @@ import type { ServerResponse } from 'node:http';
 import { type Watching, watchFile } from '../platform/follow.ts';
 import { cleanJson } from '../report/read-run.ts';
 import { type JournalReader, openJournal } from '../store/journal.ts';
+import type { LedgerFile } from '../store/ledger-end.ts';
 
 export interface Stream {
   /** Waits for a reader that is slow. */
@@ -38,7 +39,7 @@ const LOOK_EVERY = 500;
 /** Every entry after `after`, in order, once; then new ones, until the reader disconnects. */
 export function streamLedger(
   stream: Stream,
-  path: string,
+  file: LedgerFile,
   after: number,
   redact: (line: string) => string,
 ): void {
@@ -48,7 +49,7 @@ export function streamLedger(
   let closed = false;
 
   const pump = async () => {
-    ledger = sameLedger(ledger, path, look);
+    ledger = sameLedger(ledger, file, look);
     if (!ledger) return;
     do {
       for (const entry of ledger.journal.next(PIECE)) {
@@ -84,11 +85,11 @@ interface Ledger {
 }
 
 /** A run restores its ledger when an agent has deleted it: then it is another file, and is read from its beginning. */
-function sameLedger(ledger: Ledger | undefined, path: string, look: () => void): Ledger | undefined {
-  const inode = statSync(path, { throwIfNoEntry: false })?.ino;
+function sameLedger(ledger: Ledger | undefined, file: LedgerFile, look: () => void): Ledger | undefined {
+  const inode = statSync(file.events, { throwIfNoEntry: false })?.ino;
   if (inode === undefined || inode === ledger?.inode) return ledger;
   close(ledger);
-  return { journal: openJournal(path), watching: watchFile(path, look, LOOK_EVERY), inode };
+  return { journal: openJournal(file), watching: watchFile(file.events, look, LOOK_EVERY), inode };
 }
 
 function close(ledger: Ledger | undefined): void {

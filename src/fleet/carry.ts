@@ -8,9 +8,10 @@ import { cp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { isProblem, type Problem } from '../domain/text/problem.ts';
-import { ensureFolder, namesIn, writeWhole } from '../platform/files.ts';
+import { ensureFolder, fileSize, namesIn, writeWhole } from '../platform/files.ts';
 import { complaint } from '../platform/git.ts';
 import type { LedgerLine } from '../store/journal.ts';
+import { GENESIS, keepEnd, lastEntry } from '../store/ledger-end.ts';
 import type { RunPaths } from '../store/paths.ts';
 import { type RunFile, readRunFile, writeRunFile } from '../store/run-file.ts';
 import type { OwnGit } from '../workspace/own-git.ts';
@@ -155,10 +156,13 @@ export async function unpack(
 /** From here on it is recorded on this machine. */
 export function writeLedger(paths: RunPaths, lines: readonly LedgerLine[]): void {
   ensureFolder(paths.state.folder);
+  keepEnd(paths.state.events, { seq: 0, prev: GENESIS, offset: 0 });
   writeWhole(paths.state.events, '');
   addToLedger(paths, lines);
 }
 
 export function addToLedger(paths: RunPaths, lines: readonly LedgerLine[]): void {
-  appendFileSync(paths.state.events, lines.map(({ text }) => `${text}\n`).join(''));
+  const { events } = paths.state;
+  appendFileSync(events, lines.map(({ text }) => `${text}\n`).join(''));
+  keepEnd(events, { ...lastEntry(events), offset: fileSize(events) });
 }

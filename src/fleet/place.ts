@@ -185,7 +185,7 @@ export async function getReady(
 
 function unsentLines(paths: RunPaths, after: number): Ready['unsent'] {
   const lines: Ready['unsent'][number][] = [];
-  readJournal(openJournal(paths.events), entry => {
+  readJournal(openJournal(paths), entry => {
     if (entry.seq > after) lines.push({ seq: entry.seq, type: entry.type, text: JSON.stringify(entry) });
   });
   return lines;

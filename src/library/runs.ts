@@ -236,7 +236,7 @@ function lineOf(entry: RawEntry): LedgerLine {
 }
 
 async function* follow(paths: RunPaths, closing: AbortSignal): AsyncGenerator<LedgerLine> {
-  const journal = openJournal(paths.events);
+  const journal = openJournal(paths);
   try {
     for await (const entries of followLedger(journal, paths, closing)) yield* entries.map(lineOf);
   } finally {

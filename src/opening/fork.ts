@@ -68,13 +68,13 @@ function otherKind({ command, given }: RunFile): string | undefined {
 
 /** The tree of git that an iteration left, as its ledger names it. */
 function treeAt(project: ProjectPaths, id: string, at: number): string | Problem {
-  const { events, trust } = runPaths(project, id);
+  const paths = runPaths(project, id);
   const known = new Map<number, string | undefined>();
-  const { problems } = readJournal(openJournal(events), entry => {
+  const { problems } = readJournal(openJournal(paths), entry => {
     const judged = knownEntry(entry);
     if (judged?.type === 'judged') known.set(judged.iteration, treeOf({ judged }));
   });
-  const believed = trustWith(trust, problems);
+  const believed = trustWith(paths.trust, problems);
   if (believed.kind !== 'intact') return { where: id, what: trustSentence(believed) };
   const tree = known.get(at);
   if (tree !== undefined) return tree;

@@ -69,7 +69,7 @@ function commandsOf(
 ): readonly string[] | Problem {
   if (kind !== 'parallel') return past.head?.checks ?? settings.checks;
   let last: readonly CheckResult[] | undefined;
-  readJournal(openJournal(paths.events), entry => {
+  readJournal(openJournal(paths), entry => {
     const known = knownEntry(entry);
     if (known?.type === 'candidate-checked' && known.passed) last = known.results;
   });

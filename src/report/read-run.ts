@@ -57,7 +57,7 @@ const PIECE = 4 * 1024 * 1024;
 
 /** A run that died while it was being created has no ledger at all. */
 function readLedger(paths: RunPaths, add: (entry: RawEntry) => void): Integrity {
-  const journal = tryTo(() => openJournal(paths.events));
+  const journal = tryTo(() => openJournal(paths));
   if (!journal) return { trust: trustWith(paths.trust, ['there is no ledger']), torn: 0 };
   const { problems, torn } = readJournal(journal, add);
   return { trust: trustWith(paths.trust, problems), torn };

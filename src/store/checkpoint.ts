@@ -61,7 +61,7 @@ export function readState(
     state = fold(state, { ...known, time: Date.parse(known.at), ticks: entry.ticks });
     each(state);
   };
-  const journal = openJournal(paths.events, { withoutWords: true, ...(from && { from }) });
+  const journal = openJournal(paths, { withoutWords: true, ...(from && { from }) });
   const { problems } = readJournal(journal, add);
   return { state, problems };
 }

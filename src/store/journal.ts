@@ -8,7 +8,24 @@ import { parseObject } from '../domain/text/json.ts';
 import { errorWords } from '../platform/error-words.ts';
 import { createPrivate, fileSize, tryTo } from '../platform/files.ts';
 import { createLineSplitter } from '../platform/lines.ts';
-import { GENESIS, hashOf, LEDGER_FORMAT, lastEntry, laterFormat, repairTorn, WORDS } from './ledger-end.ts';
+import {
+  END_IS_KEPT,
+  fitsEnd,
+  GENESIS,
+  hashOf,
+  type KeptEnd,
+  keepEnd,
+  LEDGER_FORMAT,
+  type LedgerFile,
+  type LedgerPlace,
+  lastEntry,
+  laterFormat,
+  lengthMisfit,
+  lineMisfit,
+  readEnd,
+  repairTorn,
+  WORDS,
+} from './ledger-end.ts';
 
 export type Entry = {
   readonly seq: number;
@@ -37,7 +54,7 @@ export interface Journal {
   close(): void;
   trouble(): string | undefined;
   /** Where the ledger ends now. */
-  end(): { readonly seq: number; readonly prev: string; readonly offset: number };
+  end(): LedgerPlace;
 }
 
 /** What one turn of an agent may add. Beyond it only what the loop itself does is kept; the raw stream is in agent.jsonl. */
@@ -90,11 +107,15 @@ export function createJournal(path: string, options: JournalOptions): Journal {
   let { seq, prev, iteration } = lastEntry(path);
   let offset = fileSize(path);
   let turnBytes = 0;
+  const end = () => ({ seq, prev, offset });
+  const keeper = createKeeper(path);
+  // A hook does not wait for the disk: the end of its ledger is kept when the loop ends.
+  const isKept = seq === 0 && durable && keeper.keep(end());
 
   const write = (event: RunEvent, time: number) => {
     const at = new Date(time).toISOString();
     const ticks = steady && { ticks: Math.round(steady()) };
-    const format = seq === 0 && { format: LEDGER_FORMAT };
+    const format = seq === 0 && { format: LEDGER_FORMAT, ...(isKept && END_IS_KEPT) };
     const line = JSON.stringify({ seq: seq + 1, at, prev, run, iteration, ...event, ...ticks, ...format });
     if (!file.write(line)) return;
     seq++;
@@ -120,12 +141,28 @@ export function createJournal(path: string, options: JournalOptions): Journal {
       const time = now();
       if ('iteration' in event) iteration = event.iteration;
       record(event, time);
-      if (durable && DURABLE.has(event.type)) file.flush();
+      const isFirm = DURABLE.has(event.type) && (durable || event.type === 'run-ended');
+      if (isFirm && file.flush()) keeper.keep(end());
       return { ...event, time, run, iteration };
     },
     close: file.close,
     trouble: file.trouble,
-    end: () => ({ seq, prev, offset }),
+    end,
+  };
+}
+
+/** Once the ledger does not fit what was kept of its end, that is what every reader finds, whatever is added. False: it was not kept. */
+function createKeeper(path: string) {
+  let fits: boolean | undefined;
+  return {
+    keep(end: LedgerPlace): boolean {
+      fits ??= fitsEnd(path);
+      const isKept = () => {
+        keepEnd(path, end);
+        return true;
+      };
+      return fits && tryTo(isKept) === true;
+    },
   };
 }
 
@@ -194,12 +231,14 @@ export interface JournalReading {
 
 const PIECE = 256 * 1024;
 
-/** Reads a ledger in bounded pieces, checking the chain as it goes. */
-export function openJournal(path: string, reading: JournalReading = {}) {
-  const fd = openSync(path, 'r');
+/** Reads a ledger in bounded pieces, checking the chain as it goes, and that it is not shorter than it was. */
+export function openJournal(ledger: LedgerFile, reading: JournalReading = {}) {
+  // Before the ledger: that grows first.
+  const kept = readEnd(ledger);
+  const fd = openSync(ledger.events, 'r');
   const isFile = fstatSync(fd).isFile();
   const page = Buffer.allocUnsafe(PIECE);
-  const chain = createChain(reading);
+  const chain = createChain(reading, kept);
   const splitter = createLineSplitter(chain);
   let position = reading.from?.offset ?? 0;
   let lastNewline = position;
@@ -228,7 +267,7 @@ export function openJournal(path: string, reading: JournalReading = {}) {
     next,
     atEnd: () => atEnd,
     /** What is wrong with the ledger: a broken chain, a line that cannot be read. */
-    problems: (): readonly string[] => (isFile ? chain.problems : ['it is not a file']),
+    problems: (): readonly string[] => (isFile ? chain.problems(atEnd) : ['it is not a file']),
     /** Bytes of a last line that has no end yet. */
     torn: () => position - lastNewline,
     close: () => closeSync(fd),
@@ -247,7 +286,7 @@ export function readJournal(journal: JournalReader, add: (entry: Entry) => void)
 }
 
 /** Takes line after line, and holds their entries until they are fetched. */
-function createChain({ withoutWords = false, from }: JournalReading) {
+function createChain({ withoutWords = false, from }: JournalReading, kept: KeptEnd) {
   const problems: string[] = [];
   let entries: Entry[] = [];
   let number = from?.seq ?? 0;
@@ -263,13 +302,21 @@ function createChain({ withoutWords = false, from }: JournalReading) {
       entries.push(entry);
     }
   };
+  const note = (misfit: string | undefined) => {
+    if (misfit !== undefined) problems.push(misfit);
+  };
+  note(lineMisfit(kept, number, prev));
   return {
-    problems,
+    problems(atEnd: boolean): readonly string[] {
+      const cut = atEnd ? lengthMisfit(kept, number) : undefined;
+      return cut === undefined ? problems : [...problems, cut];
+    },
     line(line: string): void {
       number++;
       leftOut = withoutWords && WORDS.exec(line)?.[1] === prev ? line : undefined;
       if (leftOut === undefined) take(line);
       prev = hashOf(line);
+      note(lineMisfit(kept, number, prev));
     },
     /** The last line of a ledger is among them, whatever it is. */
     fetch(atEnd: boolean): readonly Entry[] {

@@ -89,7 +89,7 @@ function runState(folder: string) {
     folder,
     /** What it was given. A run that has this file here was recorded here. */
     run: below('run.json'),
-    /** Its ledger. */
+    /** Its ledger; `endBeside` has the name of what is kept of its end. */
     events: below('events.jsonl'),
     /** The user's prompt or task, byte for byte. */
     task: below('task.md'),
@@ -114,6 +114,11 @@ function runState(folder: string) {
     /** Held while a process makes the run its own, or writes to its ledger. */
     lock: below('lock'),
   };
+}
+
+/** Beside a ledger: where it ended when it was last safe on the disk. */
+export function endBeside(events: string): string {
+  return `${events}.end`;
 }
 
 /** Of the state folder; one that does not say has 1. Raised when an older Ralph would misread what is in it. */

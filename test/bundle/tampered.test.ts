@@ -214,7 +214,7 @@ test('the ledger of a bundle is the one of the run', async () => {
   expect(id).not.toBe('');
   const { predicate } = statement;
   const events = join(run.work.dir, '.ralph/runs', predicate.run.id, 'events.jsonl');
-  expect(bundleLedger(events)?.ledger).toEqual({
+  expect(bundleLedger({ events, trust: { kind: 'elsewhere' } })?.ledger).toEqual({
     root: predicate.ledger.root,
     lines: predicate.ledger.lines,
     entries: predicate.ledger.entries,

@@ -134,6 +134,29 @@ const CHANGES: readonly (readonly [how: string, change: (text: string) => string
   ['Bytes are added', text => text.replace('\n', '\n\u0000\u0001\n')],
 ];
 
+const linesIn = (text: string) => text.split(/(?<=\n)/);
+const upTo = (text: string, type: string) =>
+  linesIn(text).slice(
+    0,
+    linesIn(text).findIndex(line => line.includes(`"type":"${type}`)),
+  );
+
+/** The same for its end: what is left looks as if Ralph had been killed there. */
+const CUTS: readonly ((text: string, end: string) => readonly string[])[] = [
+  text => linesIn(text).slice(0, -1),
+  text => upTo(text, 'iteration-ended'),
+  text => upTo(text, 'judged'),
+  text => upTo(text, 'check-'),
+  text => linesIn(text).slice(0, 1),
+  () => [],
+  text => [...upTo(text, 'run-ended'), '{"seq":9,"at":"20'],
+  text => [rechained([...upTo(text, 'judged'), ...linesIn(text).slice(-1)].map(line => JSON.parse(line)))],
+  (text, end) => {
+    rmSync(end);
+    return upTo(text, 'run-ended');
+  },
+];
+
 /** Each says why, and neither that it is done nor what was proven, and none ends with 0. */
 const READERS: readonly (readonly string[])[] = [
   ...[['status', 'RUN'], ['status', 'RUN', '--json'], ['log'], ['show'], ['explain'], ['explain', '--json']],
@@ -148,6 +171,45 @@ const READERS: readonly (readonly string[])[] = [
   ],
   ...[['discard'], ['fork', 'RUN', '--at', '1', '--agent', 'true'], ['resume', 'RUN']],
 ];
+
+/** Throws where one of them believes it. */
+async function isRefusedBy(readers: typeof READERS, arena: Arena, run: Stopped): Promise<true> {
+  const bundle = join(arena.home, 'run.proof');
+  for (const words of readers) {
+    const named = words.map(word => (word === 'BUNDLE' ? bundle : word === 'RUN' ? run.id : word));
+    const { code, stdout } = await run.ralph(...named);
+    const isDone = /\bDone\b|the checks passed|^holds +(result|proof|check)|"stopReason": ?"all/m.test(
+      stdout,
+    );
+    if (code === 0 || isDone) throw new Error(`${words.join(' ')}: ${code} ${stdout}`);
+  }
+  return true;
+}
+
+const REPLAY_AND_RESUME = [
+  ['replay', 'RUN'],
+  ['resume', 'RUN'],
+] as const;
+
+/** The end of the record itself is cut off in every way, of one run. */
+function cutOff(name: string, script: string): Attack {
+  return {
+    name,
+    held: EVERYWHERE,
+    async attempt(arena) {
+      const run = await stopped(arena, script);
+      const [record = ''] = recordsOf(arena);
+      const [whole, end] = [readFileSync(record, 'utf8'), readFileSync(`${record}.end`, 'utf8')];
+      for (const [at, cut] of CUTS.entries()) {
+        writeFileSync(record, cut(whole, `${record}.end`).join(''));
+        await isRefusedBy(at === 0 ? READERS : REPLAY_AND_RESUME, arena, run);
+        writeFileSync(`${record}.end`, end);
+      }
+      writeFileSync(record, whole);
+      return JSON.parse((await run.ralph('explain', '--json')).stdout).ledger.kind === 'intact';
+    },
+  };
+}
 
 const recordsOf = ({ home }: Arena) =>
   readdirSync(join(home, '.local/state/ralph/runs'), { recursive: true, encoding: 'utf8' })
@@ -274,19 +336,12 @@ attacks('The ledger', [
         const run = await stopped(arena, `touch proven; ${SAYS_DONE}`);
         const [record = ''] = recordsOf(arena);
         writeFileSync(record, change(readFileSync(record, 'utf8')));
-        const bundle = join(arena.home, 'run.proof');
-        const asked = READERS.map(words => words.map(word => (word === 'BUNDLE' ? bundle : word)));
-        for (const words of asked) {
-          const { code, stdout } = await run.ralph(...words.map(word => (word === 'RUN' ? run.id : word)));
-          const isDone = /\bDone\b|the checks passed|^holds +(result|proof|check)|"stopReason": ?"all/m.test(
-            stdout,
-          );
-          if (code === 0 || isDone) throw new Error(`${words.join(' ')}: ${code} ${stdout}`);
-        }
-        return true;
+        return isRefusedBy(READERS, arena, run);
       },
     }),
   ),
+  cutOff('The end of a record that says done is cut off in the state folder', `touch proven; ${SAYS_DONE}`),
+  cutOff('The end of a record that says that a check failed is cut off in the state folder', SAYS_DONE),
   {
     name: 'The agent deletes the records in the state folder',
     held: { plain: false, contained: true, sandboxed: true },

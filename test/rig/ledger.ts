@@ -1,7 +1,8 @@
 /** What a run has written down. */
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { RunEvent } from '../../src/domain/run/event.ts';
+import { keepEnd, lastEntry } from '../../src/store/ledger-end.ts';
 import { projectPaths, runPaths } from '../../src/store/paths.ts';
 import type { Env } from '../../src/store/state.ts';
 import type { Repo } from './repo.ts';
@@ -24,6 +25,13 @@ export function ledgerOf(project: Repo, id = runsOf(project)[0] ?? ''): readonly
 /** Where what counts of a run is kept, outside of the project. */
 export function recordOf(project: Pick<Repo, 'dir'>, id: string, env: Env = process.env) {
   return runPaths(projectPaths(project.dir, env), id).state;
+}
+
+/** A ledger as a kill leaves it: these lines, and no later one was ever written. */
+export function writeKilled(events: string, lines: readonly string[]): void {
+  const text = lines.map(line => `${line}\n`).join('');
+  writeFileSync(events, text);
+  keepEnd(events, { ...lastEntry(events), offset: Buffer.byteLength(text) });
 }
 
 export function only<Type extends RunEvent['type']>(

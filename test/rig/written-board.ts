@@ -184,7 +184,7 @@ export function writeBoard(root: string, { start, minutes }: BoardOptions): stri
     now = start + 38 * 60_000;
     journal.append({ type: 'integrated', branch: 'ralph/shop', commit: hash('candidate 6') });
     const fold = createRunFold();
-    const reader = openJournal(paths.events);
+    const reader = openJournal(paths);
     for (const entry of reader.next()) fold.add(entry);
     reader.close();
     const board = fold.view().board as Board;

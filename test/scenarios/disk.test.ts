@@ -107,7 +107,7 @@ ralph resume; echo "second: $?"`,
       const journal = createJournal(process.cwd() + '/events.jsonl', { run: 'r', now: Date.now });
       for (let n = 0; !journal.trouble() && n < 1e5; n++)
         journal.append({ type: 'notice', level: 'info', text: 'x'.repeat((n * 977) % 9001) });
-      const reader = openJournal(process.cwd() + '/events.jsonl');
+      const reader = openJournal({ events: process.cwd() + '/events.jsonl', trust: { kind: 'intact' } });
       console.log(journal.trouble(), reader.next().length > 100, reader.torn(), reader.problems().length);`;
     const said = await onSmallDisk(
       '',

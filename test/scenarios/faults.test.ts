@@ -15,6 +15,7 @@ import { basename, join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createJournal, type Entry, openJournal, readJournal } from '../../src/store/journal.ts';
 import { projectPaths, runPaths } from '../../src/store/paths.ts';
+import { writeKilled } from '../rig/ledger.ts';
 import { ralph } from '../rig/ralph.ts';
 import { type Repo, repo } from '../rig/repo.ts';
 
@@ -57,7 +58,7 @@ function living(env: Record<string, string>) {
 function cutEnd(made: Repo): void {
   const paths = latest(made);
   const lines = readFileSync(paths.events, 'utf8').trimEnd().split('\n');
-  writeFileSync(paths.events, `${lines.slice(0, -1).join('\n')}\n`);
+  writeKilled(paths.events, lines.slice(0, -1));
 }
 
 describe('a ledger', () => {
@@ -93,7 +94,7 @@ describe('a ledger', () => {
       journal.close();
     }
     const entries: Entry[] = [];
-    const { problems } = readJournal(openJournal(paths.events), entry => entries.push(entry));
+    const { problems } = readJournal(openJournal(paths), entry => entries.push(entry));
     expect(problems).toEqual([]);
     expect(entries.map(({ seq }) => seq)).toEqual(entries.map((_, at) => at + 1));
   });

@@ -188,7 +188,7 @@ describe('a worktree', () => {
       const ended = await ralph([command], { cwd: work.dir });
       expect([ended.code, ended.stderr]).toEqual([
         2,
-        expect.stringContaining('The ledger has been changed: it does not say how the run began'),
+        expect.stringContaining('The ledger has been changed: it has 0 lines, and should have '),
       ]);
     }
     // Its checks are in what it was given.

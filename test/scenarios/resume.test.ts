@@ -12,7 +12,7 @@ import { describe, expect, test } from 'vitest';
 import { projectPaths, runPaths } from '../../src/store/paths.ts';
 import { init, result, text, toolResult, toolUse } from '../rig/claude-stream.ts';
 import { fakeAgent, type Handler, says } from '../rig/fake-agent.ts';
-import { recordOf } from '../rig/ledger.ts';
+import { recordOf, writeKilled } from '../rig/ledger.ts';
 import { ralph, startRalph } from '../rig/ralph.ts';
 import { type Repo, repo } from '../rig/repo.ts';
 
@@ -481,7 +481,7 @@ test('a commit or a push that was made and not recorded is recognised, and not m
   const whole = readFileSync(ledger, 'utf8').split('\n');
   for (const task of ['commit', 'push']) {
     const cut = whole.findIndex(line => line.includes('"scm-started"') && line.includes(task));
-    writeFileSync(ledger, `${whole.slice(0, cut + 1).join('\n')}\n`);
+    writeKilled(ledger, whole.slice(0, cut + 1));
     const { code } = await resume(project, agent.bin);
     expect(code).toBe(0);
     const kept = events(project).filter(event => event.type === 'scm');

@@ -1,15 +1,17 @@
-import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
+import { appendFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { RunEvent } from '../../src/domain/run/event.ts';
 import { createJournal, type Entry, openJournal, readJournal } from '../../src/store/journal.ts';
+import { hashOf } from '../../src/store/ledger-end.ts';
+import { endBeside } from '../../src/store/state.ts';
 import { anyEvent } from '../report/any-event.ts';
 import { folder } from '../rig/repo.ts';
 
-function written(events: readonly RunEvent[]): string {
+function written(events: readonly RunEvent[], durable = false): string {
   const path = folder().path('events.jsonl');
   let now = Date.UTC(2026, 0, 1);
-  const journal = createJournal(path, { run: 'r', now: () => now++, durable: false });
+  const journal = createJournal(path, { run: 'r', now: () => now++, durable });
   for (const event of events) journal.append(event);
   journal.close();
   return path;
@@ -17,7 +19,10 @@ function written(events: readonly RunEvent[]): string {
 
 function read(path: string, withoutWords: boolean) {
   const entries: Entry[] = [];
-  const { problems } = readJournal(openJournal(path, { withoutWords }), entry => entries.push(entry));
+  const { problems } = readJournal(
+    openJournal({ events: path, trust: { kind: 'intact' } }, { withoutWords }),
+    entry => entries.push(entry),
+  );
   return { entries, problems };
 }
 
@@ -76,5 +81,82 @@ describe('a ledger that a kill has cut', () => {
         size === whole.length ? [1, 2, 3, 4] : [1, 2, 3],
       ]);
     }
+  });
+});
+
+describe('a ledger that is shorter than it was', () => {
+  const firm: RunEvent = { type: 'iteration-started', iteration: 1 };
+  const whole = () =>
+    written([said('one'), firm, said('two'), { ...firm, iteration: 2 }, said('three')], true);
+  const cut = (path: string, lines: number) =>
+    writeFileSync(
+      path,
+      readFileSync(path, 'utf8')
+        .split(/(?<=\n)/)
+        .slice(0, lines)
+        .join(''),
+    );
+  const problems = (path: string) => read(path, false).problems;
+
+  test('by lines that nothing has waited for is what a power cut leaves', () => {
+    const path = whole();
+    cut(path, 4);
+    expect(problems(path)).toEqual([]);
+  });
+
+  test.each([3, 2, 1, 0])('by more than that was changed: %i lines', lines => {
+    const path = whole();
+    cut(path, lines);
+    expect(problems(path)).toEqual([`it has ${lines} lines, and should have 4`]);
+    expect(read(path, true).problems).toEqual(problems(path));
+  });
+
+  test('was changed, whatever is added to it', () => {
+    const path = whole();
+    cut(path, 2);
+    const journal = createJournal(path, { run: 'r', now: () => 0 });
+    for (let at = 0; at < 5; at++) journal.append(firm);
+    journal.close();
+    expect(problems(path)).toEqual(['line 4 is not the one that was written']);
+  });
+
+  test('was changed, with its chain computed anew', () => {
+    const path = whole();
+    let prev = '0'.repeat(32);
+    const lines = readFileSync(path, 'utf8').trimEnd().split('\n');
+    const forged = lines.map(line => {
+      const text = JSON.stringify({ ...JSON.parse(line.replace('two', 'TWO')), prev });
+      prev = hashOf(text);
+      return `${text}\n`;
+    });
+    writeFileSync(path, forged.join(''));
+    expect(problems(path)).toEqual(['line 4 is not the one that was written']);
+  });
+
+  test.each([
+    ['removed', (path: string) => rmSync(endBeside(path))],
+    ['emptied', (path: string) => writeFileSync(endBeside(path), '')],
+  ])('was changed, with what is kept of its end %s', (_, change) => {
+    const path = whole();
+    cut(path, 2);
+    change(path);
+    expect(problems(path)).toEqual(['where it ended is not on record any more']);
+    createJournal(path, { run: 'r', now: () => 0 }).append(firm);
+    expect(problems(path)).toEqual(['where it ended is not on record any more']);
+  });
+
+  test('of which no end was ever kept is read as before', () => {
+    const path = written([said('one'), firm, said('two')]);
+    expect(problems(path)).toEqual([]);
+    cut(path, 1);
+    expect(problems(path)).toEqual([]);
+  });
+
+  test('of a session keeps its end when it is over', () => {
+    const ended = { type: 'run-ended', result: { iterations: [] } } as unknown as RunEvent;
+    const path = written([said('one'), firm, ended]);
+    expect(problems(path)).toEqual([]);
+    cut(path, 2);
+    expect(problems(path)).toEqual(['it has 2 lines, and should have 3']);
   });
 });

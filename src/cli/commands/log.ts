@@ -65,7 +65,7 @@ function showLog(call: Call, find: typeof withRun): Promise<ExitCode> {
   return find(call, async ({ id, paths, unit }): Promise<ExitCode> => {
     if (!existsSync(paths.events))
       refuse(id, 'it has no ledger: it ended before it began', '`ralph status` lists the runs');
-    const journal = openJournal(paths.events);
+    const journal = openJournal(paths);
     const trust = () => trustWith(paths.trust, journal.problems());
     try {
       const entries = journal.next();

@@ -2,13 +2,22 @@
 import { parseObject } from '../../domain/text/json.ts';
 import { readPages } from '../../platform/files.ts';
 import { createLineSplitter } from '../../platform/lines.ts';
-import { GENESIS, hashOf } from '../../store/ledger-end.ts';
+import {
+  GENESIS,
+  hashOf,
+  type LedgerFile,
+  lengthMisfit,
+  lineMisfit,
+  readEnd,
+} from '../../store/ledger-end.ts';
 import type { LeftOut, Predicate } from './format.ts';
 
 export type BundledLedger = Pick<Predicate['ledger'], 'root' | 'lines' | 'entries'>;
 
 /** With what is wrong between its lines, those that are left out included. undefined: there is no line in it. */
-export function bundleLedger(path: string) {
+export function bundleLedger(file: LedgerFile) {
+  const path = file.events;
+  const end = readEnd(file);
   const wanted = wantedLines(path);
   const entries: (string | LeftOut)[] = [];
   let [left, lines] = [0, 0];
@@ -27,8 +36,10 @@ export function bundleLedger(path: string) {
       after = hashOf(line);
     } else left++;
     last = hashOf(line);
+    misfit ??= lineMisfit(end, lines, last);
   });
   close();
+  misfit ??= lengthMisfit(end, lines);
   const ledger: BundledLedger = { root: last, lines, entries };
   return lines === 0 ? undefined : { ledger, misfit };
 }

@@ -51,7 +51,7 @@ export function writeBundle(request: BundleRequest): Written | Problem {
 
 function describeRun({ id, paths, version }: BundleRequest): Described | Problem {
   const cannot = (what: string, fix?: string): Problem => ({ where: id, what, ...(fix && { fix }) });
-  const bundled = fileSize(paths.events) === 0 ? undefined : bundleLedger(paths.events);
+  const bundled = fileSize(paths.events) === 0 ? undefined : bundleLedger(paths);
   if (!bundled) return cannot('it has no ledger, so there is nothing to prove');
   const { ledger, misfit } = bundled;
   const derived = derive(ledger.entries);
