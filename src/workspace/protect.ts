@@ -49,8 +49,7 @@ export async function createProtection(options: ProtectionOptions) {
   const own = await openOwnGit(options);
   if ('what' in own) return own;
   const { top, prefix, root, git, objects } = own;
-  const ignoresCase = existsSync(join(top, '.GIT'));
-  const repository = { top, prefix, root, git, objects, ignoresCase, allow };
+  const repository = { top, prefix, root, git, objects, ignoresCase: existsSync(join(top, '.GIT')), allow };
   const first = await filesAtStart(repository, options);
   if ('what' in first) return first;
   let start = first;
