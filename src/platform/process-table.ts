@@ -2,6 +2,7 @@
 import { execFileSync } from 'node:child_process';
 import { closeSync, existsSync, openSync, readdirSync, readFileSync, readSync } from 'node:fs';
 import { errorCode } from './error-words.ts';
+import { tryTo } from './files.ts';
 
 /** A process that can be distinguished from a later one with the same number. */
 export interface ProcessId {
@@ -98,11 +99,7 @@ export function descendants(pid: number): readonly ProcessId[] {
 
 /** Whether anything but zombies is left in a process group. */
 export function groupIsAlive(group: number): boolean {
-  try {
-    process.kill(-group, 0);
-  } catch {
-    return false;
-  }
+  if (!tryTo(() => process.kill(-group, 0))) return false;
   return allRows().some(row => row.group === group && row.state !== 'Z');
 }
 
@@ -154,7 +151,8 @@ function pidsAfter(pid: number | undefined): readonly number[] {
   const latest = latestPid();
   if (latest < pid) return allPids();
   if (latest - pid > FEW) return allPids().filter(each => each > pid);
-  return Array.from({ length: latest - pid }, (_, at) => pid + 1 + at);
+  const few = Array.from({ length: latest - pid }, (_, at) => pid + 1 + at);
+  return few.filter(each => existsSync(`/proc/${each}`)); // opening fails slowly, so look first
 }
 
 /** Whether nothing at all has been started since it was: then it has left nobody behind. */
@@ -176,16 +174,10 @@ const NOTHING = Buffer.alloc(0);
 
 /** It is good until the next one is asked for. */
 function environmentOf(pid: number): Buffer {
-  let fd: number;
-  if (!existsSync(`/proc/${pid}`)) return NOTHING; // to fail to open is dear
+  const fd = tryTo(() => openSync(`/proc/${pid}/environ`, 'r'));
+  if (fd === undefined) return NOTHING; // gone, or somebody else's
   try {
-    fd = openSync(`/proc/${pid}/environ`, 'r');
-  } catch {
-    return NOTHING; // gone, or somebody else's
-  }
-  try {
-    const bytes = readSync(fd, page, 0, page.length, 0);
-    return page.subarray(0, bytes);
+    return page.subarray(0, readSync(fd, page, 0, page.length, 0));
   } catch {
     return NOTHING;
   } finally {

@@ -76,7 +76,7 @@ function foldersOf(env: Env, cwd: string): readonly string[] {
 /** What an agent that works in `cwd` can write: its work tree, and the project whose worktree that is. */
 function insideOf(cwd: string): readonly string[] {
   const project = cwd.split(`${sep}.ralph${sep}worktrees${sep}`)[0] ?? cwd;
-  const places = [cwd, topOf(cwd), project, topOf(project)];
+  const places = [...new Set([cwd, project])].flatMap(place => [place, topOf(place)]);
   // Who works in `/` has no outside at all; then every program is taken.
   return [...new Set(places.flatMap(place => [resolve(place), real(place)]))].filter(
     top => dirname(top) !== top,

@@ -9,28 +9,12 @@ import { notLanded } from './lane-words.ts';
 import { checkOutcome, phrase, violatedPath, violationPhrase } from './phrases.ts';
 import { type CheckView, type Integrity, lastChecks, type RunView, type ViolationView } from './run-view.ts';
 
-const RULES = [
-  {
-    id: 'protected-path',
-    shortDescription: { text: 'The agent changed a protected file.' },
-    defaultConfiguration: { level: 'error' },
-  },
-  {
-    id: 'check-failed',
-    shortDescription: { text: 'A check failed when the run ended.' },
-    defaultConfiguration: { level: 'error' },
-  },
-  {
-    id: 'not-landed',
-    shortDescription: { text: 'A story of a parallel run did not land.' },
-    defaultConfiguration: { level: 'error' },
-  },
-  {
-    id: 'ledger',
-    shortDescription: { text: 'The ledger of the run is not known to be what Ralph wrote.' },
-    defaultConfiguration: { level: 'error' },
-  },
-] as const;
+const RULES = Object.entries({
+  'protected-path': 'The agent changed a protected file.',
+  'check-failed': 'A check failed when the run ended.',
+  'not-landed': 'A story of a parallel run did not land.',
+  ledger: 'The ledger of the run is not known to be what Ralph wrote.',
+}).map(([id, text]) => ({ id, shortDescription: { text }, defaultConfiguration: { level: 'error' } }));
 
 export function sarifOf(view: RunView, integrity: Integrity, version: string): string {
   const results = [

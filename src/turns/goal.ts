@@ -17,23 +17,19 @@ export const DONE_RULES: Readonly<Record<SettingsCommand, (settings: Settings) =
     minToolCalls: 0,
     strict: settings.strict,
   }),
-  loop: settings => ({
-    rule: isOwn(settings, 'completionTag') ? promiseOf(settings) : eitherOf(settings),
-    success: 'all_checks_passed',
-    minToolCalls: 1,
-    strict: settings.strict,
-    ...pick(settings, 'mutateMin'),
-    ...goBackOf(settings),
-  }),
-  prd: settings => ({
-    rule: isOwn(settings, 'completionTag') ? promiseOf(settings) : eitherOf(settings),
-    success: 'all_stories_approved',
-    minToolCalls: 0,
-    strict: settings.strict,
-    ...pick(settings, 'mutateMin'),
-    ...goBackOf(settings),
-  }),
+  loop: settings => ({ ...taggedRun(settings), success: 'all_checks_passed', minToolCalls: 1 }),
+  prd: settings => ({ ...taggedRun(settings), success: 'all_stories_approved', minToolCalls: 0 }),
 };
+
+/** What counts where work is handed over: done by the tag, with its checks worth something, from the best files. */
+function taggedRun(settings: Settings) {
+  const { keep, patience } = settings;
+  return {
+    rule: isOwn(settings, 'completionTag') ? promiseOf(settings) : eitherOf(settings),
+    ...pick(settings, 'strict', 'mutateMin'),
+    ...(keep === 'best' && { goBack: { patience } }),
+  };
+}
 
 /** Another text than the default was chosen: then no other tag counts. */
 function isOwn(settings: Settings, key: 'completionResponse' | 'completionTag'): boolean {
@@ -45,10 +41,6 @@ const DEFAULTS = defaultSettings('run');
 /** A prompt that was written for one command works in every other. */
 function eitherOf(settings: Settings): CompletionRule {
   return { ...promiseOf(settings), or: responseOf(settings) };
-}
-
-function goBackOf({ keep, patience }: Settings): Pick<Run, 'goBack'> {
-  return keep === 'best' ? { goBack: { patience } } : {};
 }
 
 function promiseOf({ completionTag: text }: Settings): CompletionRule {
