@@ -65,7 +65,10 @@ export async function whyNotOurs(site: Site): Promise<Problem | undefined> {
   const { path, branch } = site;
   const there = await worktreeAt(site);
   if (!there) {
-    const fix = 'move it away, or take another name with --worktree=NAME';
+    const isMoved = lstatSync(join(path, '.git'), { throwIfNoEntry: false })?.isFile() === true;
+    const repair = command('-C', site.root, 'worktree', 'repair', path);
+    const otherwise = 'move it away, or take another name with --worktree=NAME';
+    const fix = isMoved ? `if you have moved the project: ${repair}; else ${otherwise}` : otherwise;
     return { where: path, what: 'is in the way: it is no worktree of this repository', fix };
   }
   // The reasons that git gives: its own while it makes one, and that of `--lock`.

@@ -1,11 +1,11 @@
 /** What real repositories have that small ones do not: rules for merging, keys to sign with, hooks that look at messages, places that cannot be written. */
 import { execFileSync, spawnSync } from 'node:child_process';
-import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { withTrailers } from '../../src/workspace/scm.ts';
 import { ralph } from '../rig/ralph.ts';
-import { folder, gitEnv, type Repo, repo } from '../rig/repo.ts';
+import { folder, gitEnv, type Repo, repo, repoAt } from '../rig/repo.ts';
 import { FILES } from './kinds.ts';
 import { loop, WRITES } from './rig.ts';
 
@@ -264,6 +264,46 @@ test.skipIf(!canMount)(
     expect(code, said).toBe(0);
   },
 );
+
+test('a project that was moved works, says of its earlier runs that they are copies, and has them when it is moved back', async () => {
+  const NEWS = 'date +%N >> made';
+  const place = folder();
+  const [work, other] = ['here', 'there'].map(name => repoAt(place.path(name))) as [Repo, Repo];
+  execFileSync('git', ['init', '-q', work.dir], { env: gitEnv() });
+  work.write('a', 'a\n');
+  work.git('add', '--all');
+  work.git('commit', '-qm', 'start');
+  const flags = ['Add', '--max-iterations', '1', '--check', 'test -e ../enough'];
+  expect((await loop(work, NEWS, flags)).code).toBe(1);
+  expect((await loop(work, NEWS, ['Add', '--check', 'true', '--worktree=w'])).code).toBe(0);
+  renameSync(work.dir, other.dir);
+  expect((await ralph(['status'], { cwd: other.dir })).stdout).toContain('it is a copy, and not verified');
+  const refused = await ralph(['resume', '--max-iterations', '2'], { cwd: other.dir });
+  expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('no run here that can be')]);
+  const again = await loop(other, NEWS, ['More', '--check', 'true', '--worktree=w']);
+  expect([again.code, again.said, again.turns]).toEqual([2, expect.stringContaining('worktree repair'), []]);
+  other.git('worktree', 'repair', '.ralph/worktrees/w');
+  expect((await loop(other, NEWS, ['More', '--check', 'true', '--worktree=w'])).code).toBe(0);
+  expect((await loop(other, NEWS, ['More', '--check', 'true'])).code).toBe(0);
+  renameSync(other.dir, work.dir);
+  place.write('enough', '');
+  const [first] = readdirSync(work.path('.ralph/runs')).sort();
+  const resumed = await ralph(['resume', first ?? '', '--max-iterations', '2'], { cwd: work.dir });
+  expect(resumed.code, resumed.stderr).toBe(0);
+});
+
+test('a run whose branch and worktree were deleted is still shown, and what became of it is said', async () => {
+  const work = repo(FILES);
+  expect((await loop(work, WRITES, ['Add', '--check', 'true', '--worktree=w'])).code).toBe(0);
+  work.git('worktree', 'remove', '--force', '.ralph/worktrees/w');
+  work.git('branch', '-D', 'ralph/w');
+  for (const command of ['land', 'discard']) {
+    const { code, stdout } = await ralph([command], { cwd: work.dir });
+    expect([code, stdout]).toEqual([0, `Nothing to ${command}: its worktree w and its branch are gone.\n`]);
+  }
+  expect((await ralph(['show'], { cwd: work.dir })).stdout).toContain('+made');
+  expect((await loop(work, WRITES, ['Add', '--check', 'true', '--worktree=w'])).code).toBe(0);
+});
 
 test('git that tidies up in a turn does it before the turn is over', async () => {
   const work = repo(FILES);
