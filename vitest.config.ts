@@ -49,10 +49,10 @@ const paths = (names: readonly string[]) => names.map(name => `test/${name}`);
 
 /** The longest first: a long file that starts last keeps one core waiting for the other. */
 const LONG = [
-  ...['redteam/git', 'redteam/checks', 'redteam/reviews', 'redteam/processes', 'chaos/random'],
-  ...['fleet/up', 'chaos/', 'scenarios/simulate', 'scenarios/004-loop', 'scenarios/standstill'],
-  ...['scenarios/resume', 'scenarios/fuzz', 'scenarios/hangs', 'scenarios/trouble', 'scenarios/002-prd'],
-  ...['workspace/', 'hooks/'],
+  ...['repositories/kinds', 'fleet/', 'redteam/', 'chaos/', 'repositories/', 'forge/'],
+  ...['scenarios/simulate', 'scenarios/parallel', 'scenarios/best', 'scenarios/002-prd', 'scenarios/prd'],
+  ...['scenarios/mutate', 'scenarios/resume', 'scenarios/fuzz', 'scenarios/hangs', 'scenarios/trouble'],
+  ...['first-hour', 'package', 'generated', 'workspace/', 'hooks/'],
 ];
 
 class LongestFirst extends BaseSequencer {

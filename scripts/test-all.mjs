@@ -2,8 +2,8 @@
 // What CI runs before every landing: all tests, on all versions of Node, in a browser and with the real agent CLIs. Says what each step took,
 // and last of all what failed: of a long log often only the end is kept.
 //   npm run test:all [-- --only rest,hosts] [-- --without test]
-import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { mkdtempSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join, relative } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -12,43 +12,63 @@ import { nodeOf } from './nodes.mjs';
 const { values } = parseArgs({ options: { only: { type: 'string' }, without: { type: 'string' } } });
 
 const found = mkdtempSync(join(tmpdir(), 'ralph-test-all-'));
-const results = join(found, 'results.json');
 process.on('exit', () => rmSync(found, { recursive: true, force: true }));
-const reported = ['--reporter=default', '--reporter=json', `--outputFile=${results}`];
-const npm = (name, ...args) => ['npm', ['run', name, ...(args.length > 0 ? ['--', ...args] : [])]];
+const resultsOf = name => join(found, `${name}.json`);
+const npm = script => ['npm', ['run', script]];
+const tests = (name, program, ...args) => ({
+  name,
+  command: [program, [...args, '--reporter=default', '--reporter=json', `--outputFile=${resultsOf(name)}`]],
+});
 
-/** Each with the environment that it needs beside ours. */
+/** Each with the environment that it needs beside ours. `isBeside`: it waits for most of its time, so the next steps do not wait for it. */
 const STEPS = [
-  { name: 'test', command: npm('test', ...reported) },
+  { name: 'test', command: npm('test') },
   { name: 'build', command: npm('build') },
-  { name: 'rest', command: ['npx', ['vitest', 'run', ...reported]], level: 'rest' },
-  ...[22, 24].map(version => ({ name: `node${version}`, command: npm('test:core', ...reported), version })),
-  { name: 'browser', command: npm('test:browser', ...reported) },
+  { ...tests('rest', 'npx', 'vitest', 'run'), level: 'rest' },
+  ...[22, 24].map(version => ({ ...tests(`node${version}`, 'npm', 'run', 'test:core', '--'), version })),
+  {
+    ...tests('browser', 'npx', 'vitest', 'run', '--config', 'test/browser/vitest.config.ts'),
+    isBeside: true,
+  },
   { name: 'agents', command: npm('hosts:install') },
-  { name: 'hosts', command: npm('test:hosts', ...reported) },
+  tests('hosts', 'node', 'test/hosts/run.mjs'),
 ];
 
 const wanted = values.only?.split(',');
 const unwanted = values.without?.split(',') ?? [];
 const took = [];
-for (const { name, command, version, level } of STEPS) {
-  if (unwanted.includes(name) || (wanted && !wanted.includes(name))) continue;
-  const began = Date.now();
-  rmSync(results, { force: true });
-  const env = version === undefined ? { ...process.env, RALPH_LEVEL: level ?? '' } : withNode(version);
-  const { status } = env ? spawnSync(...command, { stdio: 'inherit', env }) : { status: 1 };
-  took.push(`${((Date.now() - began) / 60_000).toFixed(1).padStart(6)} min  ${name}`);
-  if (status === 0) continue;
-  process.exitCode = status ?? 1;
-  const failed = failedTests();
-  took.push(`        FAILED: ${name}`, ...failed);
+const beside = [];
+for (const step of STEPS) {
+  if (unwanted.includes(step.name) || (wanted && !wanted.includes(step.name))) continue;
+  if (step.isBeside) beside.push(run(step));
   // A test that fails says nothing of the later steps; what cannot be built or installed does.
-  if (failed.length === 0) break;
+  else if ((await run(step)) === 'broken') break;
 }
+await Promise.all(beside);
 console.log(`\n${took.join('\n')}`);
 
+async function run({ name, command, version, level, isBeside }) {
+  const began = Date.now();
+  const env = version === undefined ? { ...process.env, RALPH_LEVEL: level ?? '' } : withNode(version);
+  // Two that print at a time are printed one after the other.
+  const log = join(found, `${name}.log`);
+  const print = isBeside ? openSync(log, 'w') : 'inherit';
+  const status = env ? await ended(spawn(...command, { stdio: ['inherit', print, print], env })) : 1;
+  if (isBeside) writeSync(1, readFileSync(log));
+  took.push(`${((Date.now() - began) / 60_000).toFixed(1).padStart(6)} min  ${name}`);
+  if (status === 0) return 'passed';
+  process.exitCode = status ?? 1;
+  const failed = failedTests(resultsOf(name));
+  took.push(`        FAILED: ${name}`, ...failed);
+  return failed.length === 0 ? 'broken' : 'failed';
+}
+
+function ended(child) {
+  return new Promise((resolve, reject) => child.on('error', reject).on('close', resolve));
+}
+
 /** Each with the beginning of why. */
-function failedTests() {
+function failedTests(results) {
   let files;
   try {
     files = JSON.parse(readFileSync(results, 'utf8')).testResults;

@@ -11,7 +11,7 @@ import { type Finished, startRalph } from '../rig/ralph.ts';
 import { generator } from './generator.ts';
 
 /** In all: `npm run chaos -- --parallel --runs 500` asks for more. */
-const KILLS = Number(process.env.RALPH_CHAOS_PARALLEL ?? 40);
+const KILLS = Number(process.env.RALPH_CHAOS_PARALLEL ?? 16);
 const SEED = Number(process.env.RALPH_CHAOS_SEED ?? 1);
 const IN_ONE_RUN = 8;
 const LANES = 4;
