@@ -89,9 +89,10 @@ async function runAll(stop: Stop, state: SessionState, budget: number): Promise<
   const emit: Emit = event => effects.record(root, state.runId, event);
   const wall = hookSettings(root).containment ? await wallOf(root) : undefined;
   const cancelled = new AbortController();
+  // Only as long as there is something to cancel: what fails before the checks must not keep the agent waiting.
   const alive = setInterval(() => {
     if (!isLive(file)) cancelled.abort();
-  }, LOOK_EVERY);
+  }, LOOK_EVERY).unref();
   const until = systemClock.ticks() + budget * 1000;
   const { iteration } = state;
   const checks = state.checks.map(command => ({ command, failAction: 'APPEND', timeout: 0 }) as const);
