@@ -85,6 +85,7 @@ function listedUnit(unit: ListedUnit): ListedRun {
       raise: null,
       lanes: null,
       pullRequest: null,
+      said: null,
     },
     checks: { passed: 0, failed: 0 },
   };

@@ -54,9 +54,9 @@ function stepForHint(steps: Steps, { past, goal, stop, steering }: EngineWorld, 
   return !isAsked && steering.hasHints() ? turnForHint(end, past(), goal) : undefined;
 }
 
-function doneAlready(steps: Steps, { past, goal }: EngineWorld): End | undefined {
+function doneAlready(steps: Steps, { past, goal, steering }: EngineWorld): End | undefined {
   const { prepared, open, last } = past();
-  if (!prepared || open || last || !steps.isDone?.()) return undefined;
+  if (!prepared || open || last || steering.hasRound() || !steps.isDone?.()) return undefined;
   return { kind: 'end', reason: goal.success };
 }
 

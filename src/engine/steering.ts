@@ -24,6 +24,8 @@ export interface Steering {
   care(care: PauseCare): void;
   /** Whether the user has said something to the agent that is in no prompt yet. */
   hasHints(): boolean;
+  /** Whether its pull request asks for something. */
+  hasRound(): boolean;
   /** The run is over: says what was not delivered. */
   reportUndelivered(): void;
   /** Looks for messages no longer. */
@@ -88,14 +90,18 @@ export function createSteering({ store, emit, clock, stop, past }: SteeringOptio
     care: care => void cares.push(care),
     close: () => clearInterval(timer),
     hasHints: () => store.messages().some(isHint),
+    hasRound: () => store.messages().some(isRound),
     reportUndelivered() {
       if (takeSwitch() === 'pause') warn(emit, 'It did not pause: the run ended with this turn.');
-      const left = store.messages().filter(isHint).length;
-      if (left === 0) return;
-      const messages = left === 1 ? '1 message was' : `${left} messages were`;
-      warn(emit, `${messages} not delivered: the run ended before the next iteration.`);
+      reportLeft(store.messages().filter(isHint).length, emit);
     },
   };
+}
+
+function reportLeft(left: number, emit: SteeringOptions['emit']): void {
+  if (left === 0) return;
+  const messages = left === 1 ? '1 message was' : `${left} messages were`;
+  warn(emit, `${messages} not delivered: the run ended before the next iteration.`);
 }
 
 /** For one prompt. */

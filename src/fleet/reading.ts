@@ -12,13 +12,15 @@ import { leaseElsewhere, removeLease } from '../store/lease.ts';
 import { lastEntry, lineEndingAt } from '../store/ledger-end.ts';
 import { newRunPaths, type ProjectPaths, projectPaths, type RunPaths } from '../store/paths.ts';
 import { listRuns, type RunFile, readRunFile, writeRunFile, writeTask } from '../store/run-file.ts';
+import type { RunCopy } from '../store/run-store.ts';
 import { type Env, statePaths } from '../store/state.ts';
 import { withLock } from '../workspace/lock.ts';
 import { readArtifacts } from './artifacts.ts';
 import { addToLedger, writeLedger } from './carry.ts';
 import type { Database } from './database.ts';
+import { type CopyWorld, copyLedger } from './ledger-copy.ts';
 import { OVER, type Unit } from './unit.ts';
-import { childrenOf, readLines, unitOf } from './units.ts';
+import { childrenOf, extendLedger, readLines, unitOf } from './units.ts';
 
 export interface UnitReading {
   readonly id: string;
@@ -29,6 +31,8 @@ export interface UnitReading {
   isOver(): boolean;
   /** Writes what has come since. Rejects when the database is not there. */
   refresh(): Promise<void>;
+  /** Where the next lines of a unit that is over go as well. */
+  extend(world: Pick<CopyWorld, 'lost' | 'troubled' | 'abort'>): RunCopy;
 }
 
 /** With those that belong to it. */
@@ -47,6 +51,15 @@ export async function openReading(database: Database, env: Env, id: string): Pro
   return {
     ...{ id, project, paths: newRunPaths(project, id), unit, refresh },
     isOver: () => OVER.includes(unit().state),
+    extend: world =>
+      copyLedger({
+        ...world,
+        after: lastEntry(newRunPaths(project, id).events).seq,
+        write: ({ lines }) => extendLedger(database, unit(), lines),
+        carry: async () => ({ where: id, what: 'it is over' }),
+        refused: world.lost,
+        figures: () => ({}),
+      }),
   };
 }
 

@@ -182,14 +182,7 @@ export async function writeProgress(
 ): Promise<boolean> {
   return database.transaction(async tx => {
     if (!(await holds(tx, id, fence))) return false;
-    if (lines.length > 0)
-      await tx.query(
-        `insert into ralph.event (unit, seq, fence, type, line)
-         select $1, s, $2, t, l from unnest($3::bigint[], $4::text[], $5::text[]) as new (s, t, l)
-         -- Sent before, by this holder, and only the answer was lost.
-         on conflict do nothing`,
-        [id, fence, lines.map(line => line.seq), lines.map(line => line.type), lines.map(line => line.text)],
-      );
+    if (lines.length > 0) await insertLines(tx, { id, fence }, lines);
     await tx.query(
       `update ralph.unit set carry = coalesce($3, carry), carry_fence = case when $3::text is null then carry_fence else $2 end,
          takeovers = case when $6 then 0 else takeovers end, waits = case when $6 then 0 else waits end,
@@ -347,6 +340,42 @@ export async function freeReservation(tx: Querying, unit: string, fence: number)
        spent = b.spent + case when gone.fence < $2 and b.currency <> 'turns' then least(gone.amount, ${UNKNOWN_PRICE}) else 0 end
      from gone where b.id = gone.budget`,
     [unit, fence],
+  );
+}
+
+/** What is done for a unit that is over: the next lines of its ledger. False: somebody else has written there meanwhile. */
+export async function extendLedger(
+  database: Database,
+  { id, fence }: Pick<Unit, 'id' | 'fence'>,
+  lines: readonly LedgerLine[],
+): Promise<boolean> {
+  return database.transaction(async tx => {
+    const over = await tx.query(
+      'select 1 from ralph.unit where id = $1 and fence = $2 and state = any($3) for update',
+      [id, fence, [...OVER]],
+    );
+    if (over.rowCount !== 1) return false;
+    await insertLines(tx, { id, fence }, lines);
+    const { rows } = await tx.query('select line from ralph.event where unit = $1 and seq = any($2)', [
+      id,
+      lines.map(({ seq }) => seq),
+    ]);
+    const there = new Set(rows.map(({ line }) => line));
+    return lines.every(({ text }) => there.has(text));
+  });
+}
+
+async function insertLines(
+  tx: Querying,
+  { id, fence }: Pick<Unit, 'id' | 'fence'>,
+  lines: readonly LedgerLine[],
+): Promise<void> {
+  await tx.query(
+    `insert into ralph.event (unit, seq, fence, type, line)
+     select $1, s, $2, t, l from unnest($3::bigint[], $4::text[], $5::text[]) as new (s, t, l)
+     -- Sent before, by this holder, and only the answer was lost.
+     on conflict do nothing`,
+    [id, fence, lines.map(line => line.seq), lines.map(line => line.type), lines.map(line => line.text)],
   );
 }
 

@@ -34,10 +34,10 @@ export function reopenRun({
 const MORE = 3;
 
 /** As many as it was given at first; one that was cut off has those that it had. */
-function roomFor({ results, head, result }: RunState): { readonly maximumIterations?: number } {
+function roomFor({ results, head, result, board }: RunState): { readonly maximumIterations?: number } {
   const most = head?.maxIterations;
   if (most === undefined || most === 0) return {};
-  const { length: used } = results;
+  const used = board?.lanes.reduce((sum, { iterations }) => sum + iterations, 0) ?? results.length;
   if (!result) return { maximumIterations: most };
   const isHalf = result.stopReason === 'interrupted' || result.stopReason === 'blocked';
   return { maximumIterations: isHalf ? Math.max(most, used + MORE) : used + Math.max(MORE, most) };

@@ -3,9 +3,8 @@ import type { ForgeEnding } from '../domain/forge/forge-event.ts';
 import { type ForgeAction, type ForgeTerms, nextForge } from '../domain/forge/next.ts';
 import { formatProblem, isProblem, type Problem } from '../domain/text/problem.ts';
 import { pause } from '../engine/wait.ts';
-import { type EndedRun, readEnded } from '../opening/leavings.ts';
+import type { EndedRun } from '../opening/leavings.ts';
 import { hasRound, removeRounds } from '../store/inbox.ts';
-import { withoutToken } from './address.ts';
 import { lookAtPull, type Seen } from './facts.ts';
 import type { MergeMethod } from './forge.ts';
 import type { ForgeProblem } from './http.ts';
@@ -18,8 +17,9 @@ import {
   type Published,
   type PullRequestRequest,
   publish,
+  readRun,
 } from './pull-request.ts';
-import { prepareChecks, prepareConflict, prepareReview, takeIn } from './rounds.ts';
+import { type Prepared, prepareChecks, prepareConflict, prepareReview, takeIn } from './rounds.ts';
 import { replyToThreads, writeStatus } from './status-comment.ts';
 import { type ProvenWork, whyNotProven } from './work.ts';
 
@@ -54,16 +54,16 @@ export async function followPullRequest(request: FollowRequest): Promise<FollowR
       const ended = await oneStretch({ request, access, run, ledger, looked });
       if (ended !== 'again') return ended;
     } finally {
-      ledger.close();
+      await ledger.close();
     }
   }
 }
 
 /** A round that was prepared, or cut off, is finished first. */
 async function provenAgain(request: FollowRequest): Promise<EndedRun | FollowResult | Problem> {
-  const { project, env, id } = request;
+  const { id } = request;
   for (;;) {
-    const run = readEnded({ project, env: withoutToken(env), id });
+    const run = readRun(request);
     if (isProblem(run)) return run;
     const { result, forge, last } = run.past;
     const isOpen = forge !== undefined && (!result || hasRound(run.paths, result.success ? last : undefined));
@@ -80,8 +80,8 @@ async function provenAgain(request: FollowRequest): Promise<EndedRun | FollowRes
 
 /** The run itself could not do it. */
 async function needsYou(request: FollowRequest, how: 'stopped' | Problem): Promise<FollowResult | Problem> {
-  const { project, env, id: runId } = request;
-  const run = readEnded({ project, env: withoutToken(env), id: runId });
+  const { env, id: runId } = request;
+  const run = readRun(request);
   if (isProblem(run)) return run;
   const reason = run.past.result?.stopReason ?? 'cut off';
   const detail = isProblem(how)
@@ -94,7 +94,7 @@ async function needsYou(request: FollowRequest, how: 'stopped' | Problem): Promi
     const { number, address } = ledger.state();
     return { runId, outcome: 'needs_you', detail, ...(number && { number }), ...(address && { address }) };
   } finally {
-    ledger.close();
+    await ledger.close();
   }
 }
 
@@ -200,8 +200,7 @@ async function perform(
     case 'fix-checks':
     case 'answer':
     case 'merge-base':
-      if (!canWorkAgain(following.run)) return end(following, seen, 'needs_you', CANNOT);
-      return prepareRound(following, seen, action);
+      return orEnd(following, seen, whyNotAgain(following) ?? (await prepareRound(following, seen, action)));
     case 'take-in':
       return orEnd(following, seen, await takeIn(following, seen));
     case 'mark-ready': {
@@ -227,16 +226,21 @@ async function perform(
   }
 }
 
-const CANNOT =
-  'It asks for more work, and this run cannot be worked on again: start another one on its branch.';
-
-/** Stories that are approved, a parallel run, and one that a program or a session has driven are over when they have ended. */
-function canWorkAgain({ file: { given, command } }: EndedRun): boolean {
-  return (
-    given !== undefined &&
-    given.parallel === undefined &&
-    !given.program?.length &&
-    /^(loop|run)$/.test(command)
+/** One that a session, a program or a worker has driven has no agent that Ralph could start here. */
+function whyNotAgain({ run, request, work }: Following): { readonly needsYou: string } | undefined {
+  const { given, command } = run.file;
+  const more = (why: string) => ({ needsYou: `It asks for more work, and ${why}` });
+  if (request.unit)
+    return more(
+      `a unit that is over is not continued: submit another one that begins with ${work.branch} (\`--base\`), or start \`ralph loop\` on it.`,
+    );
+  if (command === 'session')
+    return more(
+      'its host has driven this run last: Ralph has no command that starts that agent. Continue there, or start `ralph loop` on its branch.',
+    );
+  if (given && !given.program?.length) return undefined;
+  return more(
+    'this run was started by a program, without which its agent cannot work: resume it there, or start `ralph loop` on its branch.',
   );
 }
 
@@ -244,14 +248,14 @@ async function prepareRound(
   following: Following,
   seen: Seen,
   action: Extract<ForgeAction, { readonly kind: 'fix-checks' | 'answer' | 'merge-base' }>,
-): Promise<FollowResult | Problem | 'again' | 'look'> {
+): Promise<Prepared> {
   switch (action.kind) {
     case 'fix-checks':
       return prepareChecks(following, seen, action.names);
     case 'answer':
       return prepareReview(following, seen);
     case 'merge-base':
-      return orEnd(following, seen, await prepareConflict(following, seen));
+      return prepareConflict(following, seen);
     default:
       return action satisfies never;
   }

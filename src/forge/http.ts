@@ -257,7 +257,12 @@ function refusedBy({ status, message }: Answer, where: string): ForgeProblem | u
   const said = oneLine(hideTokens(message), 300);
   const what = `the forge answers with ${status}${said === '' ? '' : `: ${said}`}`;
   const fix = HELP[status];
-  return { where: where.replace(/^https?:\/\/[^/]*/, ''), what, status, ...(fix !== undefined && { fix }) };
+  return {
+    where: where.replace(/^https?:\/\/[^/]*|\?.*$/g, ''),
+    what,
+    status,
+    ...(fix !== undefined && { fix }),
+  };
 }
 
 /** `<https://…?page=2>; rel="next"`, of the same host alone. */

@@ -4,9 +4,7 @@ import { afterForgeEvent, type ForgeState, NOTHING_DONE } from '../domain/forge/
 import type { RunState } from '../domain/run/state.ts';
 import { isProblem, type Problem } from '../domain/text/problem.ts';
 import { systemClock } from '../platform/clock.ts';
-import type { Env } from '../platform/git.ts';
-import type { ProjectPaths } from '../store/paths.ts';
-import { openRunStore } from '../store/run-store.ts';
+import { openRunStore, type StoreOptions } from '../store/run-store.ts';
 
 export interface ForgeLedger {
   state(): ForgeState;
@@ -21,26 +19,24 @@ export interface ForgeLedger {
   /** Whether somebody has asked for its end with `ralph cancel`; once. */
   takeCancel(): boolean;
   /** Gives the run up: it is worked on again. */
-  close(): void;
+  close(): Promise<void>;
 }
 
 /** `env`: with the token in it, so that no line can hold it. */
 export function openForgeLedger(
-  { project, id, env, past }: { project: ProjectPaths; id: string; env: Env; past: RunState },
+  { past, ...where }: Pick<StoreOptions, 'project' | 'id' | 'env' | 'copy'> & { readonly past: RunState },
   saw: (event: ForgeEvent) => void,
 ): ForgeLedger {
   let state = past.forge ?? NOTHING_DONE;
   const store = openRunStore({
-    project,
-    id,
-    env,
+    ...where,
     now: systemClock.now,
     ticks: systemClock.ticks,
     lost: () => {},
   });
   const note = (event: ForgeEvent) => {
     store.append(event);
-    state = afterForgeEvent(state, event);
+    if (event.type !== 'forge-said') state = afterForgeEvent(state, event);
     saw(event);
   };
   return {
@@ -48,10 +44,12 @@ export function openForgeLedger(
     note,
     async act(act, what, perform, done) {
       note({ type: 'forge-started', act, what });
+      await store.settled();
       const value = await perform();
       const detail = isProblem(value) ? value.what : what;
       if (isProblem(value)) note({ type: 'forge', act, outcome: 'failed', detail });
       else note({ type: 'forge', act, outcome: 'done', detail, ...done(value as never) });
+      await store.settled();
       return value;
     },
     takeCancel() {
@@ -59,6 +57,9 @@ export function openForgeLedger(
       for (const { id: message } of found) store.removeMessage(message);
       return found.length > 0;
     },
-    close: store.close,
+    async close() {
+      await store.settled();
+      store.close();
+    },
   };
 }

@@ -63,11 +63,13 @@ export async function pushBranch(
       () => ({ commit }),
     );
     if (!isProblem(pushed)) return commit;
-    if (!isMoved(pushed) || attempt >= MOST_RACES) return pushed;
+    if (!isMoved(pushed) || attempt >= MOST_RACES) return { fix: MAY_PUSH, ...pushed };
   }
 }
 
 const MOST_RACES = 3;
+const MAY_PUSH =
+  'look at what the repository allows for branches of this name, and whether the token may write contents';
 
 function notePushed(ledger: ForgeLedger, branch: string, commit: string): void {
   ledger.note({ type: 'forge', act: 'push', outcome: 'nothing-to-do', detail: branch, commit });

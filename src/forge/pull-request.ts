@@ -17,6 +17,7 @@ import type { Env } from '../platform/git.ts';
 import { pullRequestBody } from '../report/pull-request.ts';
 import { readStories } from '../store/kept.ts';
 import type { ProjectPaths } from '../store/paths.ts';
+import type { RunCopy } from '../store/run-store.ts';
 import { withLock } from '../workspace/lock.ts';
 import { type OwnGit, openOwnGit } from '../workspace/own-git.ts';
 import { openRemote, type Remote } from '../workspace/remote.ts';
@@ -35,7 +36,7 @@ import {
   pushBranch,
   pushProof,
 } from './publish.ts';
-import { findWork, type ProvenWork, standOnPushed, whyNotProven } from './work.ts';
+import { findUnitWork, findWork, type ProvenWork, standOnPushed, whyNotProven } from './work.ts';
 
 export interface PullRequestOptions {
   readonly remote: string;
@@ -43,11 +44,24 @@ export interface PullRequestOptions {
   readonly base?: string | undefined;
 }
 
+/** A unit that is over, as it was copied to this machine. */
+export interface UnitSource {
+  /** Where the copy is. */
+  readonly project: ProjectPaths;
+  /** The branch at the remote that has its work, and the commit that its worker has put there. */
+  readonly branch: string;
+  readonly head: string | null;
+  /** Where its next lines go as well. */
+  readonly copy: RunCopy;
+}
+
 export interface PullRequestRequest extends CheckWatch {
   readonly project: ProjectPaths;
   readonly env: Env;
   readonly id: string;
   readonly options: PullRequestOptions;
+  /** Where it is a unit of a fleet. */
+  readonly unit?: UnitSource | undefined;
   say(text: string): void;
   /** Sees what is done at the forge, once it is on the ledger. */
   saw(event: ForgeEvent): void;
@@ -89,7 +103,7 @@ export async function pullRequest(request: PullRequestRequest): Promise<PullRequ
     if ('foreign' in done) return foreignProblem(done);
     return { runId, outcome: done.outcome, ...done.published };
   } finally {
-    ledger.close();
+    await ledger.close();
   }
 }
 
@@ -102,11 +116,25 @@ function foreignProblem({ foreign, branch }: ForeignWork & { readonly branch: st
   return { where: branch, what, fix: '`ralph pr --follow` takes it in' };
 }
 
-/** The run as agents and checks may see it: the token is not theirs. */
-export function readProven({ project, env, id }: PullRequestRequest): EndedRun | Problem {
-  const run = readEnded({ project, env: withoutToken(env), id });
+function readProven(request: PullRequestRequest): EndedRun | Problem {
+  const run = readRun(request);
   if (isProblem(run)) return run;
-  return whyNotProven(id, run.past.result) ?? run;
+  return whyNotProven(request.id, run.past.result) ?? run;
+}
+
+/** As agents and checks may see it: the token is not theirs. */
+export function readRun({ project, env, id, unit }: PullRequestRequest): EndedRun | Problem {
+  const run = readEnded({ project: unit?.project ?? project, env: withoutToken(env), id });
+  if (isProblem(run)) return run;
+  const isOfSession = run.file.command === 'session' && !run.past.prepared?.start;
+  return isOfSession ? ofSession(id) : { ...run, project };
+}
+
+/** Its host has driven it from the start: Ralph has not seen the files before. */
+function ofSession(id: string): Problem {
+  const what =
+    'it was the loop of a session, and gets no pull request: which files are its work is not on record';
+  return { where: id, what, fix: 'commit the work and push it yourself' };
 }
 
 /** The way to the forge and to its repository. */
@@ -168,12 +196,15 @@ export function openLedger(
   request: PullRequestRequest,
   { secrets }: Pick<Access, 'secrets'>,
 ): Promise<ForgeLedger | Problem> {
-  const { project, id, saw } = request;
-  const run = readEnded({ project, env: withoutToken(request.env), id });
+  const { id, saw, unit } = request;
+  const project = unit?.project ?? request.project;
+  const run = readRun(request);
   if (isProblem(run)) return Promise.resolve(run);
   return withLock(run.paths.state.lock, async () => {
-    const now = readEnded({ project, env: run.env, id });
-    return isProblem(now) ? now : openForgeLedger({ project, id, env: secrets, past: now.past }, saw);
+    const now = readRun(request);
+    return isProblem(now)
+      ? now
+      : openForgeLedger({ project, id, env: secrets, past: now.past, copy: unit?.copy }, saw);
   });
 }
 
@@ -196,7 +227,9 @@ export async function publish(
   | Problem
 > {
   const { base } = access;
-  const work = await findWork(run, base, request);
+  const work = request.unit
+    ? await findUnitWork(run, request.unit, access)
+    : await findWork(run, base, request);
   if (isProblem(work) || 'red' in work) return work;
   const { branch } = work;
   const wrong = wrongBranch(branch, base);

@@ -6,6 +6,7 @@ import { checkMerged } from '../opening/merged-checks.ts';
 import { mergeTip } from '../parallel/merging.ts';
 import { sha256 } from '../platform/hash.ts';
 import { putRound } from '../store/inbox.ts';
+import { prdPaths } from '../store/prd-paths.ts';
 import { createIntegration } from '../workspace/integration.ts';
 import { openStoryBranch, type StoryBranch } from '../workspace/story-branch.ts';
 import type { Seen } from './facts.ts';
@@ -43,7 +44,7 @@ export async function prepareReview(following: Following, seen: Seen): Promise<'
   return (await writeStatus(following, seen, 'Working on what the review asks for.')) ?? 'again';
 }
 
-type Prepared = 'again' | Problem | { readonly needsYou: string };
+export type Prepared = 'again' | Problem | { readonly needsYou: string };
 
 /** The base is merged into the files, with the conflicts as git leaves them; never rebased. */
 export async function prepareConflict(following: Following, seen: Seen): Promise<Prepared> {
@@ -67,7 +68,8 @@ export async function prepareConflict(following: Following, seen: Seen): Promise
       ...(merge !== undefined && { merge }),
     });
   let isNoted = false;
-  const conflicts = await mergeTip(createIntegration(work.own, run.id), branch, tip, [], ({ merge }) => {
+  const integration = createIntegration(work.own, run.id);
+  const conflicts = await mergeTip(integration, branch, tip, listPaths(following), ({ merge }) => {
     isNoted = true;
     note(merge);
   });
@@ -75,6 +77,13 @@ export async function prepareConflict(following: Following, seen: Seen): Promise
   if (!isNoted) note();
   tell(following, about, conflictPrompt(access.base, conflicts));
   return (await writeStatus(following, seen, `Merging ${base} into the work.`)) ?? 'again';
+}
+
+/** The story list and its log are the run's own: a merge leaves them as they are. */
+function listPaths({ run: { file }, work }: Following): readonly string[] {
+  if (file.command !== 'prd') return [];
+  const { root, tasks, progress } = prdPaths('/', file.given?.ralphDir);
+  return [tasks, progress].map(path => `${work.own.prefix}${path.slice(root.length)}`);
 }
 
 /** What somebody else has pushed on top becomes part of the work, if its checks pass with it. */

@@ -9,6 +9,7 @@ import {
   labelFor,
   nextForIssue,
   STANDING_LABELS,
+  saidBy,
 } from '../domain/forge/next-watch.ts';
 import { openQuestions } from '../domain/stories/questions.ts';
 import { formatProblem, isProblem, type Problem } from '../domain/text/problem.ts';
@@ -35,7 +36,7 @@ import type { Issue } from './forge.ts';
 import type { ForgeProblem } from './http.ts';
 import { type IssueLook, lookAtIssue, type SeenIssue, same } from './issue-facts.ts';
 import { createIssueWork, type IssueWork, type IssueWorld } from './issue-work.ts';
-import { openAccess } from './pull-request.ts';
+import { type Access, openAccess, openLedger } from './pull-request.ts';
 
 export interface WatchRequest extends Omit<IssueWorld, 'access'> {
   readonly label: string;
@@ -63,18 +64,23 @@ export async function watchIssues(request: WatchRequest): Promise<WatchResult | 
   }
   try {
     const watching = await openWatch(request);
-    const ended = isProblem(watching) ? watching : await untilOver(watching);
-    return isProblem(ended) && stop.stopping.aborted ? { outcome: 'interrupted', open: 0 } : ended;
+    if (!isProblem(watching)) return await untilOver(watching);
+    return stop.stopping.aborted ? INTERRUPTED : watching;
   } finally {
     releaseOwner(watch);
   }
 }
 
+const INTERRUPTED: WatchResult = { outcome: 'interrupted', open: 0 };
+
 interface Watching extends WatchRequest {
+  readonly access: Access;
   readonly look: IssueLook;
   readonly work: IssueWork;
   /** What was shown of each issue last. */
   readonly shown: Map<number, string>;
+  /** What was in the way of each last. */
+  readonly noted: Map<number, string>;
   /** How the pull request of each run stood when it was looked at last. */
   readonly heads: Map<string, string>;
   redact(text: string): string;
@@ -93,9 +99,11 @@ async function openWatch(request: WatchRequest): Promise<Watching | Problem> {
   const redact = createRedactor(secrets);
   return {
     ...request,
+    access,
     look: { forge, label, listenTo, me, who },
     work,
     shown: new Map(),
+    noted: new Map(),
     heads: new Map(),
     redact,
   };
@@ -107,9 +115,11 @@ async function untilOver(watching: Watching): Promise<WatchResult | Problem> {
   for (;;) {
     const looked = stop.stopping.aborted ? 'stopped' : await lookOnce(watching, settled);
     if (looked === 'stopped' || isProblem(looked)) {
-      if (looked !== 'stopped') stop.request('interrupted', 'after-this-step');
+      // Only the user interrupts; what the forge does not allow is said.
+      const isInterrupted = stop.stopping.aborted;
+      stop.request('interrupted', 'after-this-step');
       await work.allOver();
-      return looked === 'stopped' ? { outcome: 'interrupted', open: 0 } : looked;
+      return looked === 'stopped' || isInterrupted ? INTERRUPTED : looked;
     }
     if (once && work.isIdle() && !looked.isUnsure) return { outcome: 'over', open: looked.open };
     await work.wait(poll);
@@ -174,7 +184,7 @@ async function stepIssue(
   const { look, work } = watching;
   const seen = await seeIssue(watching, number, listed);
   if (isProblem(seen)) {
-    note(watching, `#${number}: ${formatProblem(seen)}`);
+    note(watching, number, formatProblem(seen));
     return undefined;
   }
   const { issue, facts } = seen;
@@ -186,17 +196,35 @@ async function stepIssue(
     show(watching, issue, step, run);
     if (!step.act || acts >= MOST_ACTS) {
       if (run) await setLabels(watching, issue, standing);
+      if (run && run.stand !== 'driven') await noteSaid(watching, seen, run.id);
       return { standing, end: 'rest' };
     }
     const done = await perform(watching, seen, step, step.act);
     if (isProblem(done)) {
-      note(watching, `#${number}: ${formatProblem(done)}`);
+      note(watching, number, formatProblem(done));
       return { standing, end: 'failed' };
     }
     if (done === 'later') return { standing, end: 'later' };
     if (step.act.kind === 'follow') hasNews = false;
     if (step.act.kind === 'start' || step.act.kind === 'resume') room.slots--;
   }
+}
+
+/** What stands there is on the ledger of its run as well. The marks tell, so that a kill in between loses none of it. */
+async function noteSaid(watching: Watching, { issue, facts }: SeenIssue, id: string): Promise<void> {
+  const { project, access, stop } = watching;
+  const { said = [] } = id === '' ? {} : loadState(runPaths(project, id)).state;
+  const fresh = [...facts.said].filter(mark => !said.some(each => each.mark === mark));
+  const notes = fresh.flatMap(mark => {
+    const what = saidBy(mark, id);
+    return what ? [{ type: 'forge-said', issue: issue.number, what, mark } as const] : [];
+  });
+  if (id === '' || notes.length === 0) return;
+  const ledger = await openLedger({ ...watching, id, abort: stop.stopping }, access);
+  // Somebody works on it: at a later look.
+  if (isProblem(ledger)) return;
+  for (const note of notes) ledger.note(note);
+  await ledger.close();
 }
 
 async function seeIssue(
@@ -315,7 +343,7 @@ async function setLabels(
   ];
   for (const change of changes) {
     const done = await change();
-    if (isProblem(done)) note(watching, `#${number}: its labels stay as they are: ${formatProblem(done)}`);
+    if (isProblem(done)) note(watching, number, `its labels stay as they are: ${formatProblem(done)}`);
   }
 }
 
@@ -339,8 +367,8 @@ function show(
   shows(line);
 }
 
-/** Said once, as long as nothing else was said. */
-function note({ say, shown }: Watching, text: string): void {
-  if (shown.get(0) !== text) say(text);
-  shown.set(0, text);
+/** Said once, as long as nothing else was said of it. */
+function note({ say, noted }: Watching, number: number, text: string): void {
+  if (noted.get(number) !== text) say(`#${number}: ${text}`);
+  noted.set(number, text);
 }

@@ -12,6 +12,8 @@ import { type OwnGit, openOwnGit } from '../workspace/own-git.ts';
 import { commitOf } from '../workspace/refs.ts';
 import { isRalphs } from '../workspace/repository.ts';
 import { openStoryBranch } from '../workspace/story-branch.ts';
+import { isBranchName } from './address.ts';
+import type { Access, UnitSource } from './pull-request.ts';
 
 export interface ProvenWork {
   readonly found: Leavings;
@@ -63,6 +65,34 @@ export async function findWork(
   }
   const problem = await standOn(run, found, commit);
   return problem ?? { found, own, commit, branch, isRechecked: differs };
+}
+
+/** It is at the remote already, and counts where it is what its ledger says was proven. */
+export async function findUnitWork(
+  run: EndedRun,
+  { branch, head }: Pick<UnitSource, 'branch' | 'head'>,
+  { own, remote, base }: Pick<Access, 'own' | 'remote' | 'base'>,
+): Promise<ProvenWork | Problem> {
+  // Both come from a database that others write.
+  const isNamed = isBranchName(branch) && head !== null && /^[0-9a-f]{40,64}$/.test(head);
+  const missing = isNamed ? await remote.bring([`refs/heads/${branch}`]) : undefined;
+  if (missing) return missing;
+  const tree = isNamed ? await own.treeOf(head) : undefined;
+  if (!isNamed || isProblem(tree)) {
+    const what = 'the remote does not have what its worker has pushed';
+    return { where: branch, what, fix: '`--remote NAME`: the one that the fleet pushes to' };
+  }
+  if (tree !== run.past.result?.proof.tree)
+    return {
+      where: branch,
+      what: 'what is on it is not what was proven',
+      fix: '`ralph land` checks it here',
+    };
+  const found: Leavings = {
+    ...{ kind: 'fetched', own, branch: base, base: head, work: head, from: branch, left: [] },
+    shared: new Set(),
+  };
+  return { found, own, commit: head, branch, isRechecked: false };
 }
 
 async function leavingsOf(run: EndedRun, base: string): Promise<Leavings | Problem> {

@@ -300,12 +300,13 @@ function announce(
 
 /** The runs of a parallel run, with what that gives them. */
 function laneRuns(context: RunContext): LaneRuns {
-  const settings = laneSettings(context.settings);
+  const own = laneSettings(context.settings);
+  const settingsOf = ({ checks }: ChildRequest) => (checks ? { ...own, checks } : own);
   const requestOf = (child: ChildRequest, job: Job, agent?: ChosenAgent): RunRequest => {
     const [first, ...others] = context.roster.agents as readonly [ChosenAgent, ...ChosenAgent[]];
     const reviewer = context.reviewers?.agents[0];
     return {
-      ...{ job, settings, agents: [agent ?? first, ...others], child },
+      ...{ job, settings: settingsOf(child), agents: [agent ?? first, ...others], child },
       ...pick(context, 'project', 'clock', 'flags', 'random'),
       ...pick(child, 'env', 'stop', 'onEvent'),
       ...(reviewer && { reviewer }),
@@ -320,7 +321,7 @@ function laneRuns(context: RunContext): LaneRuns {
         async continueWith({ doubts: [what] }) {
           worktree.release(); // it is opened again with the run
           const fix = `look at it with \`ralph log ${id}\`; \`ralph cancel --remove ${worktree.name}\` gives it up`;
-          return what === undefined ? { settings } : [{ where: id, what, fix }];
+          return what === undefined ? { settings: settingsOf(child) } : [{ where: id, what, fix }];
         },
       });
       if (!('job' in again)) return again[0] as Problem;

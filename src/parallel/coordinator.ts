@@ -306,7 +306,8 @@ function endOf(
   const halted = queue.halted();
   if (halted !== undefined) return { reason: 'needs_you', detail: halted };
   const open = board.lanes.filter(({ state }) => state !== 'landed' && state !== 'kept');
-  if (open.length === 0 || (work.choose && board.landed.length > 0))
+  const isChosen = work.choose && board.landed.length > 0 && !open.some(({ isRound }) => isRound);
+  if (open.length === 0 || isChosen)
     return { reason: successOf(work, proofOfRun(past()).level !== 'claimed') };
   if (typeof paid === 'object') return paid;
   const detail = open

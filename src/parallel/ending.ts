@@ -101,10 +101,9 @@ async function integrate(
   { runId, parts }: EndingOptions,
   board: Board,
 ): Promise<void> {
-  const { branch, tip } = board;
+  const { branch, tip, integrated: base = board.base } = board;
   if (branch === null) return;
   const tell = (text: string) => warn(emit, text);
-  const { base } = board;
   const owner = outsideOwner(integration.own, runId, tell);
   const problem = await moveBranch(integration.own, { branch, base, tip }, owner);
   if (!problem) return emit({ type: 'integrated', branch, commit: tip });

@@ -24,6 +24,8 @@ export interface ChildRequest {
   readonly worktree: Worktree;
   /** Why it begins anew. */
   readonly sentBack?: SentBack | undefined;
+  /** Its checks, where they are not those of the settings. */
+  readonly checks?: readonly string[];
   readonly budget: Budget;
   /** With what the lane has for itself. */
   readonly env: RunContext['env'];

@@ -316,7 +316,7 @@ export async function handIn(
     return;
   }
   parts.emit({ ...end, ledger });
-  if (work.choose && !lane.sentBack) {
+  if (work.choose && !lane.sentBack && !lane.isRound) {
     const why = 'it is proven, and is compared with the others';
     parts.emit({ type: 'lane-kept', story: lane.id, why, needsYou: false, commit });
   } else {

@@ -147,7 +147,9 @@ async function build(world: QueueWorld, entry: Queued, onto: string): Promise<st
   if (isProblem(built) || isProblem(open) || built.kind === 'empty') {
     const problem = [built, open].find(isProblem);
     const why = problem ? `it cannot be merged: ${formatProblem(problem)}` : EMPTY;
-    parts.emit({ type: 'lane-kept', story: lane.id, why, needsYou: true, commit: entry.head });
+    // What a pull request asks for may need no change.
+    const needsYou = problem !== undefined || !lane.isRound;
+    parts.emit({ type: 'lane-kept', story: lane.id, why, needsYou, commit: entry.head });
     return undefined;
   }
   if (built.kind === 'conflict') return sendBack(world, entry, conflictBack(built.conflicts, number));

@@ -7,7 +7,7 @@ import { dollars } from '../domain/turn/usage.ts';
 import { wrap, wrapAround } from '../platform/text.ts';
 import { times } from './board-view.ts';
 import { bestWords, CLOSED, endedView, nextSteps, START_AGAIN, standingSentence } from './ending-words.ts';
-import { pullRequestWords } from './forge-words.ts';
+import { issueWords, pullRequestWords } from './forge-words.ts';
 import { lookAt, STANDING } from './lane-words.ts';
 import { counted, duration, wholeSeconds } from './numbers.ts';
 import {
@@ -199,9 +199,10 @@ function approvals({ moves }: RunView): readonly string[] {
 
 const MOST = 5;
 
-function ofPullRequest({ forge }: RunView): readonly string[] {
+function ofPullRequest({ forge, said }: RunView): readonly string[] {
   const pull = pullRequestOf(forge);
-  return pull ? [`${pullRequestWords(pull)}.`] : [];
+  const issue = issueWords(said);
+  return [...(pull ? [`${pullRequestWords(pull)}.`] : []), ...(issue === undefined ? [] : [`${issue}.`])];
 }
 
 function onTheWay(view: RunView): readonly string[] {

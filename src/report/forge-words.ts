@@ -1,6 +1,12 @@
 /** What was done at the forge, in words: the one place for them. */
-import type { ForgeAct, ForgeEnding, ForgeEvent, RoundReason } from '../domain/forge/forge-event.ts';
-import type { ForgeState, PullRequestState } from '../domain/forge/forge-state.ts';
+import type {
+  ForgeAct,
+  ForgeEnding,
+  ForgeEvent,
+  IssueWord,
+  RoundReason,
+} from '../domain/forge/forge-event.ts';
+import type { ForgeState, IssueSaid, PullRequestState } from '../domain/forge/forge-state.ts';
 import { listSome } from '../domain/text/feedback.ts';
 import { commitPhrase, phrase } from './phrases.ts';
 import type { Mark } from './style.ts';
@@ -15,6 +21,8 @@ export function forgeWords(event: ShownEvent): readonly [Mark, string] {
       return ['retry', `${ROUNDS[event.why] ?? phrase(event.why)}${named(event.names)}: working on it again`];
     case 'forge-noted':
       return ['note', `Nothing of ours, ${phrase(event.what)}${named(event.names)}`];
+    case 'forge-said':
+      return ['note', `Said at issue #${event.issue}: ${saidWords(event)}`];
     case 'forge-ended':
       return [event.reason === 'needs_you' ? 'attention' : 'note', endingWords(event)];
     default:
@@ -32,6 +40,24 @@ const ROUNDS: Readonly<Record<RoundReason, string>> = {
   conflict: 'The pull request conflicts with its base',
   foreign: 'Somebody else has pushed to the branch',
 };
+
+const SAID: Readonly<Record<IssueWord, string>> = {
+  started: 'that it is worked on',
+  question: 'the question',
+  link: 'where the pull request is',
+  end: 'how it ended',
+};
+
+function saidWords({ what }: Pick<IssueSaid, 'what'>): string {
+  return Object.hasOwn(SAID, what) ? SAID[what] : phrase(what);
+}
+
+/** What was said at its issue, each once, in one line; undefined: nothing. */
+export function issueWords(said: readonly IssueSaid[]): string | undefined {
+  const [first] = said;
+  const words = [...new Set(said.map(saidWords))];
+  return first && `Said at issue #${first.issue}: ${words.join(', ')}`;
+}
 
 const ACTS: Readonly<Record<ForgeAct, string>> = {
   push: 'Pushed the branch',

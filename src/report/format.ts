@@ -163,6 +163,7 @@ const BLOCKS: EventTable<[style: Style, known: Known, now: number], Block> = {
   'forge-round': forgeBlock,
   'forge-noted': forgeBlock,
   'forge-ended': forgeBlock,
+  'forge-said': forgeBlock,
   ...LEDGER_ONLY,
   'run-ended': null, // the summary says it
 };

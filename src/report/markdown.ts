@@ -9,7 +9,7 @@ import { endingOf } from '../domain/run/stop-reason.ts';
 import { dollars } from '../domain/turn/usage.ts';
 import { changesInMarkdown } from './changes.ts';
 import { headline } from './ending-words.ts';
-import { pullRequestWords } from './forge-words.ts';
+import { issueWords, pullRequestWords } from './forge-words.ts';
 import { compact, counted, duration } from './numbers.ts';
 import { promptPhrase } from './phrases.ts';
 import { ledgerProof } from './proofs.ts';
@@ -50,11 +50,13 @@ export function markdownOf(
   const doubts = ledgerProof(integrity).filter(({ holds }) => holds !== 'yes');
   const prompt = averagePrompt(view);
   const pull = pullRequestOf(view.forge);
+  const issue = issueWords(view.said);
   return [
     '### Ralph',
     '',
     ...lines,
     ...(pull ? [`- ${say(pullRequestWords(pull))}`] : []),
+    ...(issue === undefined ? [] : [`- ${say(issue)}`]),
     ...(prompt ? [`- Prompt: ${promptPhrase(prompt)}, on average`] : []),
     ...doubts.map(({ text }) => `- ${say(text)}`),
     ...causes(view),

@@ -1,8 +1,8 @@
 /** Folds a ledger into a RunView, event by event. Takes whatever a ledger may hold and never throws. */
 
 import type { CheckResult } from '../domain/checks/check.ts';
-import type { ForgeEvent } from '../domain/forge/forge-event.ts';
-import { afterForgeEvent } from '../domain/forge/forge-state.ts';
+import type { PullEvent } from '../domain/forge/forge-event.ts';
+import { afterForgeEvent, afterIssueSaid } from '../domain/forge/forge-state.ts';
 import { afterBoardEvent } from '../domain/lanes/board.ts';
 import type { RunHead } from '../domain/run/event.ts';
 import {
@@ -144,9 +144,12 @@ const STEPS: EventTable<[state: State, at: number], void> = {
   'forge-round': followForge,
   'forge-noted': followForge,
   'forge-ended': followForge,
+  'forge-said'(event, state) {
+    state.said = afterIssueSaid(state.said, event);
+  },
 };
 
-function followForge(event: Exclude<ForgeEvent, { readonly type: 'forge-started' }>, state: State): void {
+function followForge(event: PullEvent, state: State): void {
   state.forge = afterForgeEvent(state.forge ?? undefined, event);
 }
 
@@ -324,7 +327,8 @@ function remarkOn(entry: KnownEntry): Words | undefined {
     case 'forge':
     case 'forge-round':
     case 'forge-noted':
-    case 'forge-ended': {
+    case 'forge-ended':
+    case 'forge-said': {
       const [mark, text] = forgeWords(entry);
       return { level: mark === 'attention' || mark === 'warning' ? 'warning' : 'info', text };
     }

@@ -4,7 +4,7 @@
  */
 
 import type { CheckResult } from '../domain/checks/check.ts';
-import type { ForgeState } from '../domain/forge/forge-state.ts';
+import type { ForgeState, IssueSaid } from '../domain/forge/forge-state.ts';
 import type { Board } from '../domain/lanes/board.ts';
 import type { ForkOf, LoopCommand } from '../domain/run/event.ts';
 import type { TurnOutcome, Violation } from '../domain/run/evidence.ts';
@@ -168,6 +168,8 @@ export interface RunView {
   readonly lanes: LaneHistory;
   /** What was done for its pull request; null: nothing. */
   readonly forge: ForgeState | null;
+  /** What was said at its issue, oldest first. */
+  readonly said: readonly IssueSaid[];
   readonly ending: Ending | null;
 }
 
@@ -297,6 +299,7 @@ export const EMPTY_VIEW: RunView = {
   board: null,
   lanes: NO_HISTORY,
   forge: null,
+  said: [],
   ending: null,
 };
 

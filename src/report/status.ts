@@ -7,7 +7,7 @@ import { answerCommand, questionWords } from '../domain/stories/questions.ts';
 import { dollars } from '../domain/turn/usage.ts';
 import { clip, displayWidth, wrap, wrapAround } from '../platform/text.ts';
 import { CLOSED, resumePhrase } from './ending-words.ts';
-import { pullRequestWords } from './forge-words.ts';
+import { issueWords, pullRequestWords } from './forge-words.ts';
 import { counted, timeOfDay, wholeSeconds } from './numbers.ts';
 import { phrase } from './phrases.ts';
 import { hanging, type Paint, paint, type Style } from './style.ts';
@@ -102,11 +102,10 @@ function proofLines(runs: readonly RunOverview[], style: Style): readonly string
 
 /** Of the latest runs that have one: an address is too long for a column. */
 function pullRequestLines(runs: readonly RunOverview[], style: Style): readonly string[] {
-  const lines = runs
-    .slice(-MOST_PULLS)
-    .flatMap(({ id, pullRequest }) =>
-      pullRequest ? wrapAround(`${id}: ${pullRequestWords(pullRequest)}`, style.width) : [],
-    );
+  const lines = runs.slice(-MOST_PULLS).flatMap(({ id, pullRequest, said }) => {
+    const words = [pullRequest && pullRequestWords(pullRequest), issueWords(said ?? [])];
+    return words.flatMap(each => (each ? wrapAround(`${id}: ${each}`, style.width) : []));
+  });
   return lines.length === 0 ? [] : ['', ...lines];
 }
 

@@ -73,6 +73,7 @@ const LINES: EventTable<[known: Known, clock: () => number], readonly string[]> 
   'forge-round': null,
   'forge-noted': null,
   'forge-ended': null,
+  'forge-said': null,
 };
 
 const LONGEST = 2_000;

@@ -69,6 +69,12 @@ export function hasRound(
   );
 }
 
+/** What it asks for; empty: nothing. */
+export function roundText(place: Place): string {
+  const rounds = readMessages(place).filter(isRound);
+  return rounds.map(each => ('text' in each ? each.text : '')).join('\n\n');
+}
+
 export function removeRounds(place: Place): void {
   for (const message of readMessages(place)) if (isRound(message)) removeMessage(place, message.id);
 }

@@ -84,6 +84,7 @@ export const DURABLE: ReadonlySet<RunEvent['type']> = new Set([
   'forge-round',
   'forge-noted',
   'forge-ended',
+  'forge-said',
 ]);
 
 export interface JournalOptions {

@@ -13,6 +13,7 @@ import type { StoryList } from '../domain/stories/story.ts';
 import { pick } from '../domain/text/fields.ts';
 import { isProblem } from '../domain/text/problem.ts';
 import { type Steps, warn } from '../engine/steps.ts';
+import { isRound } from '../store/inbox.ts';
 import { ACTIVE_FILE, type PrdPaths } from '../store/prd-paths.ts';
 import { type AgentPool, currentAgent, speaksPlainly } from '../turns/agent-pool.ts';
 import { baseSteps } from '../turns/base-steps.ts';
@@ -222,7 +223,9 @@ function createSteps(
       keeper.record(iteration);
       facts.saw(keeper.assignment().story?.id, results);
       const untold = noteQuestion(parts, mayAsk(keeper, settings)) ? refused : [...missing, ...refused];
-      return { ...standOf(keeper, policyOf(settings)), missing: untold, uncommitted };
+      const isAsked = !keeper.assignment().story && past().open?.hints.some(isRound);
+      const round = isAsked ? ({ isRound: true } as const) : {};
+      return { ...standOf(keeper, policyOf(settings)), missing: untold, uncommitted, ...round };
     },
   };
 }

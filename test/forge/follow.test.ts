@@ -1,6 +1,6 @@
 /** `ralph pr --follow`: each fact that a forge may say, with what is done then. */
 import { describe, expect, test } from 'vitest';
-import { agentOf, loopEnded } from '../rig/ended-run.ts';
+import { loopEnded } from '../rig/ended-run.ts';
 import { check, createForge, type Fake, TOKEN, word } from '../rig/forge.ts';
 import { ledgerOf, only } from '../rig/ledger.ts';
 import { ralph, startRalph } from '../rig/ralph.ts';
@@ -252,35 +252,6 @@ test('what was merged and whose branch is gone is not pushed again', async () =>
     0,
     expect.stringContaining('was merged already'),
     undefined,
-  ]);
-});
-
-test('a run that cannot be worked on again needs you', async () => {
-  const work = repo(FILES);
-  const forge = await createForge(work);
-  work.write('tasks.md', '- [ ] one\n');
-  work.git('add', '--all');
-  work.git('commit', '--quiet', '--message', 'tasks');
-  work.git('push', '--quiet', 'origin', 'main');
-  const agent = agentOf('cat > /dev/null; echo new > new.txt');
-  const loop = [
-    'loop',
-    '--tasks',
-    'tasks.md',
-    '--parallel',
-    '2',
-    '--agent',
-    agent,
-    '--check',
-    'test -f new.txt',
-  ];
-  const ended = await ralph(loop, { cwd: work.dir });
-  expect(ended.code, ended.stdout + ended.stderr).toBe(0);
-  forge.state.comments.push(word('alice', 'more, please'));
-  const { code, result } = await follow(work, forge);
-  expect([code, result]).toMatchObject([
-    1,
-    { outcome: 'needs_you', detail: expect.stringContaining('cannot be worked on again') },
   ]);
 });
 

@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { expect, test, vi } from 'vitest';
 import { agentOf } from '../rig/ended-run.ts';
 import { createForge, word } from '../rig/forge.ts';
-import { runsOf } from '../rig/ledger.ts';
+import { ledgerOf, only, runsOf } from '../rig/ledger.ts';
 import { startRalph } from '../rig/ralph.ts';
 import { folder, repo } from '../rig/repo.ts';
 import { IS_CAMPAIGN } from '../rig/thorough.ts';
@@ -54,6 +54,7 @@ async function killedAt(nth: number, when: 'before' | 'after') {
   const trees = forge.pushes('ralph/issue-12');
   return {
     code,
+    noted: only(ledgerOf(work), 'forge-said').map(({ what }) => what),
     runs: runsOf(work).length,
     pulls: forge.state.pulls.map(({ draft }) => draft),
     said: said.map(text => /Ralph\*\*: (\w+(?: \w+)?)/.exec(text)?.[1]),
@@ -64,6 +65,7 @@ async function killedAt(nth: number, when: 'before' | 'after') {
 
 const ONCE = {
   code: 0,
+  noted: ['started', 'question', 'link', 'end'],
   runs: 1,
   pulls: [false],
   said: ['working on', 'a question', 'the pull', 'done'],

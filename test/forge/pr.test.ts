@@ -1,5 +1,5 @@
 /** `ralph pr`: a proven run becomes one draft pull request; what is not proven, or would need force, is refused. */
-import { readdirSync, readFileSync } from 'node:fs';
+import { chmodSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { agentOf, loopEnded } from '../rig/ended-run.ts';
@@ -277,5 +277,17 @@ describe('a forge that', () => {
     forge.state.faults.set(1, { status: 401 });
     const { code, stderr } = await pr(work, forge);
     expect([code, stderr]).toMatchObject([2, expect.stringContaining('the token is not valid')]);
+  });
+
+  test('does not take the branch says what to look at, and opens nothing', async () => {
+    const { work, forge } = await proven();
+    forge.bare.write('hooks/pre-receive', '#!/bin/sh\necho GH006: Protected branch >&2\nexit 1\n');
+    chmodSync(forge.bare.path('hooks/pre-receive'), 0o755);
+    const { code, stderr } = await pr(work, forge);
+    expect([code, stderr, forge.state.pulls]).toEqual([
+      2,
+      expect.stringMatching(/GH006: Protected branch.*look at what the repository allows/s),
+      [],
+    ]);
   });
 });

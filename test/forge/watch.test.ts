@@ -38,6 +38,10 @@ async function once(work: Repo, forge: Fake, agent: string, ...more: readonly st
   return { ...ended, lines, last: lines.at(-1) };
 }
 
+function report(work: Repo) {
+  return ralph(['report', '--format', 'md'], { cwd: work.dir });
+}
+
 const ours = (forge: Fake, number: number) => forge.labels(number).filter(label => label !== 'ralph');
 
 describe('an issue with the label', () => {
@@ -68,6 +72,9 @@ describe('an issue with the label', () => {
     expect(kept.filter(file => readFileSync(file).includes(TOKEN))).toEqual([]);
     const status = await ralph(['status'], { cwd: work.dir });
     expect(status.stdout).toContain('Issue #12: New file');
+    const said = 'Said at issue #12: that it is worked on, where the pull request is, how it ended';
+    const shown = [status, await ralph(['explain'], { cwd: work.dir }), await report(work)];
+    expect(shown.map(({ stdout }) => stdout.replace(/\s+/g, ' ').includes(said))).toEqual([true, true, true]);
   });
 
   test('is worked on once, however often Ralph looks', async () => {
@@ -331,6 +338,19 @@ describe('refused is', () => {
     expect([code, stderr]).toMatchObject([2, expect.stringContaining(words)]);
     expect(forge.state.requests).toEqual([]);
   });
+});
+
+test.each([
+  ['a repository without issues', /^GET .*\/issues\?/, 410, /answers with 410/],
+  ['a repository that the token may not see', /^GET \/repos\/octo\/demo$/, 404, /look at --repo/],
+])('%s: it ends, and says why', async (_, asked, status, said) => {
+  const { work, forge, agent } = await project();
+  forge.issue(12, 'Make a file');
+  forge.state.arrives = (count, what) => {
+    if (asked.test(what)) forge.state.faults.set(count, { status });
+  };
+  const { code, stderr } = await once(work, forge, agent);
+  expect([code, stderr]).toEqual([2, expect.stringMatching(said)]);
 });
 
 test('a forge that limits is waited for', async () => {

@@ -315,6 +315,10 @@ export const anyEvent: fc.Arbitrary<RunEvent> = fc.oneof(
   }),
   fc.record({ type: fc.constant('forge-noted'), what: text, names: fc.array(text) }),
   fc.record({
+    ...{ type: fc.constant('forge-said'), issue: fc.nat(), mark: text },
+    what: fc.constantFrom('started', 'question', 'link', 'end'),
+  }),
+  fc.record({
     type: fc.constant('forge-ended'),
     reason: fc.constantFrom('pull_request_ready', 'merged', 'needs_you'),
     detail: text,

@@ -65,17 +65,19 @@ export interface Fault {
   readonly headers?: Readonly<Record<string, string>>;
   readonly close?: boolean;
   readonly after?: boolean;
+  /** What it says of it. */
+  readonly message?: string;
 }
 
 export type Fake = Awaited<ReturnType<typeof createForge>>;
 
-/** `work` gets it as its remote `origin`, with all that it has committed. */
-export async function createForge(work: Repo) {
-  const bare = folder('ralph-bare-');
-  bare.git('init', '--quiet', '--bare', '--initial-branch', 'main');
+/** `work` gets it as its remote `origin`, with all that it has committed; `there`: the one that it has. */
+export async function createForge(work: Repo, there?: Repo) {
+  const bare = there ?? folder('ralph-bare-');
+  if (!there) bare.git('init', '--quiet', '--bare', '--initial-branch', 'main');
   bare.git('config', 'receive.denyNonFastForwards', 'true');
   bare.git('config', 'core.logAllRefUpdates', 'always');
-  work.git('remote', 'add', 'origin', bare.dir);
+  if (!there) work.git('remote', 'add', 'origin', bare.dir);
   work.git('push', '--quiet', 'origin', 'main');
   const state = {
     pulls: [] as FakePull[],
@@ -195,8 +197,8 @@ async function serve(request: IncomingMessage, response: ServerResponse, state: 
   await state.arrives(count, what);
   const fault = state.faults.get(count);
   const text = Buffer.concat(chunks).toString();
-  const fail = ({ close, status = 500, headers = {} }: Fault) =>
-    close ? request.socket.destroy() : response.writeHead(status, headers).end('{"message":"no"}');
+  const fail = ({ close, status = 500, headers = {}, message = 'no' }: Fault) =>
+    close ? request.socket.destroy() : response.writeHead(status, headers).end(JSON.stringify({ message }));
   if (fault && !fault.after) return void fail(fault);
   const { status, value } = answer(method, url, text === '' ? {} : JSON.parse(text));
   await state.done(count, what);

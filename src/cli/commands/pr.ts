@@ -5,23 +5,24 @@ import type { ForgeEnding } from '../../domain/forge/forge-event.ts';
 import { type ExitCode, endingOf } from '../../domain/run/stop-reason.ts';
 import { parseDuration } from '../../domain/text/duration.ts';
 import type { Problem } from '../../domain/text/problem.ts';
+import type { UnitReading } from '../../fleet/reading.ts';
+import { shownBranch } from '../../fleet/unit.ts';
 import { withoutToken } from '../../forge/address.ts';
 import { firstOf, reopenRun } from '../../forge/again.ts';
 import type { FollowRequest, FollowResult } from '../../forge/follow.ts';
 import type { MergeMethod } from '../../forge/forge.ts';
-import type { PullRequestRequest, PullRequestResult } from '../../forge/pull-request.ts';
+import type { PullRequestRequest, PullRequestResult, UnitSource } from '../../forge/pull-request.ts';
 import { harmless } from '../../platform/text.ts';
 import { endingWords, forgeWords } from '../../report/forge-words.ts';
 import { phrase } from '../../report/phrases.ts';
 import { loadState } from '../../store/checkpoint.ts';
 import { type ProjectPaths, projectAt, runPaths } from '../../store/paths.ts';
-import { findRun } from '../../store/run-file.ts';
 import { answer, type Call, type CliCommand, orThrow, Problems, refuseInside } from '../command.ts';
 import { createOutput } from '../output.ts';
 import { collect } from '../set-up.ts';
 import { untilStopped } from '../signals.ts';
 import { startLoop } from '../start.ts';
-import { RUN_ARGUMENT } from '../which-run.ts';
+import { RUN_ARGUMENT, RUN_DATABASE, withRun } from '../which-run.ts';
 
 const METHODS: readonly MergeMethod[] = ['merge', 'squash', 'rebase'];
 
@@ -47,7 +48,8 @@ export const pr: CliCommand = {
   declare(command) {
     command
       .argument(...RUN_ARGUMENT)
-      .option('--follow', 'stay: fix red checks, answer reviews, merge the base, until it is ready');
+      .option('--follow', 'stay: fix red checks, answer reviews, merge the base, until it is ready')
+      .option(...RUN_DATABASE);
     declareFollowing(command);
   },
   help: `
@@ -56,6 +58,7 @@ Examples:
   ralph pr 20261115-1203 --base develop
   ralph pr --follow --ready
   ralph pr --follow --merge --merge-method squash
+  ralph pr UNIT                       # a unit of a fleet
 
 Pushes what a proven run left, never by force, and opens a draft pull request,
 or updates the one that is open for the branch. Its body says what shows each
@@ -69,10 +72,11 @@ that is not proven. 130: interrupted; the same command continues.
   async run(call) {
     refuseInside('pr', call);
     const project = projectAt(call.cwd, call.env);
-    const id = orThrow(findRun(project, call.args[0]));
-    const { code, result, lines } = await openPullRequest(call, project, id);
-    answer(call.output, result, () => lines.join('\n'));
-    return code;
+    return withRun(call, async ({ id, unit }) => {
+      const { code, result, lines } = await openPullRequest(call, project, id, unit);
+      answer(call.output, result, () => lines.join('\n'));
+      return code;
+    });
   },
 };
 
@@ -82,14 +86,41 @@ export interface PullRequestEnd {
   readonly lines: readonly string[];
 }
 
-function openPullRequest(call: Call, project: ProjectPaths, id: string): Promise<PullRequestEnd> {
+function openPullRequest(
+  call: Call,
+  project: ProjectPaths,
+  id: string,
+  unit?: UnitReading,
+): Promise<PullRequestEnd> {
   const flags = followFlags(call);
-  return untilStopped(async abort => {
-    const request = { ...followRequest(call, project), id, abort };
+  return untilStopped(async stopping => {
+    const given = followRequest(call, project);
+    const lost = new AbortController();
+    const abort = AbortSignal.any([stopping, lost.signal]);
+    const source = unit && unitSource(unit, { abort, say: given.say, lost: () => lost.abort() });
+    const request = { ...given, id, abort, unit: source };
     return call.options.follow === true
       ? follow({ ...request, ...flags, again: () => workAgain(call, project, id) })
       : once(request);
   });
+}
+
+function unitSource(
+  reading: UnitReading,
+  { abort, say, lost }: { abort: AbortSignal; say: (line: string) => void; lost: () => void },
+): UnitSource {
+  const unit = reading.unit();
+  const copy = reading.extend({
+    abort,
+    lost() {
+      say('Somebody else does something for this unit at the same time: this one stops.');
+      lost();
+    },
+    troubled(why) {
+      if (why !== undefined) say(`The database: ${why}. It is asked again and again.`);
+    },
+  });
+  return { project: reading.project, branch: shownBranch(unit), head: unit.headSha, copy };
 }
 
 /** `name`: before each line. */
@@ -108,7 +139,8 @@ export function followRequest(
     options: { remote: text('remote') ?? 'origin', repo: text('repo'), base: text('base') },
     begins: command => say(`Checking what would be pushed: \`${command}\` …`),
     saw(event) {
-      if (event.type === 'forge-started' || event.type === 'forge-ended') return;
+      if (event.type === 'forge-started' || event.type === 'forge-ended' || event.type === 'forge-said')
+        return;
       const isNews = event.type !== 'forge' || (event.outcome !== 'nothing-to-do' && event.act !== 'comment');
       if (isNews) say(`${forgeWords(event)[1]}.`);
     },

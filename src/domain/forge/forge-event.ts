@@ -12,6 +12,9 @@ export type RoundReason = 'checks' | 'review' | 'conflict' | 'foreign';
 /** How following a pull request ends. */
 export type ForgeEnding = 'pull_request_ready' | 'merged' | 'pull_request_closed' | 'needs_you';
 
+/** What Ralph says at the issue of a run. */
+export type IssueWord = 'started' | 'question' | 'link' | 'end';
+
 export const FORGE_EVENTS = {
   /** Written before the act, so that a kill in the middle does not hide it. `what`: the branch, the ref, the commit. */
   'forge-started': record({ act: word<ForgeAct>(), what: text }),
@@ -40,6 +43,11 @@ export const FORGE_EVENTS = {
   /** Known, and nothing of ours: said once. */
   'forge-noted': record({ what: text, names: texts }),
   'forge-ended': record({ reason: word<ForgeEnding>(), detail: text }),
+  /** A comment of Ralph's stands at the issue; `mark`: the hidden one in it. */
+  'forge-said': record({ issue: number, what: word<IssueWord>(), mark: text }),
 };
 
 export type ForgeEvent = RowOf<typeof FORGE_EVENTS, 'type'>;
+
+/** Those about the pull request. */
+export type PullEvent = Exclude<ForgeEvent, { readonly type: 'forge-said' }>;

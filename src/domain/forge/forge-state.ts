@@ -1,5 +1,5 @@
 /** What a run has done at the forge so far, folded from its ledger. What the forge itself knows is asked of the forge. */
-import type { ForgeEnding, ForgeEvent } from './forge-event.ts';
+import type { ForgeEnding, ForgeEvent, IssueWord, PullEvent } from './forge-event.ts';
 
 export interface ForgeState {
   readonly number?: number;
@@ -33,6 +33,13 @@ export function pullRequestOf(forge: ForgeState | null | undefined): PullRequest
   return { number, address, outcome: ended?.reason ?? null };
 }
 
+/** What Ralph has said at the issue of a run. */
+export interface IssueSaid {
+  readonly issue: number;
+  readonly what: IssueWord;
+  readonly mark: string;
+}
+
 export const NOTHING_DONE: ForgeState = {
   pushed: [],
   checkRounds: {},
@@ -42,7 +49,7 @@ export const NOTHING_DONE: ForgeState = {
   noted: [],
 };
 
-export function afterForgeEvent(before: ForgeState | undefined, event: ForgeEvent): ForgeState {
+export function afterForgeEvent(before: ForgeState | undefined, event: PullEvent): ForgeState {
   const { ended: _, ...state } = before ?? NOTHING_DONE;
   switch (event.type) {
     case 'forge':
@@ -58,6 +65,13 @@ export function afterForgeEvent(before: ForgeState | undefined, event: ForgeEven
     default:
       return event satisfies never;
   }
+}
+
+export function afterIssueSaid(
+  before: readonly IssueSaid[] | undefined,
+  { issue, what, mark }: Of<'forge-said'>,
+): readonly IssueSaid[] {
+  return [...(before ?? []), { issue, what, mark }].slice(-MOST_KEPT);
 }
 
 /** By which it is known that it was said. */

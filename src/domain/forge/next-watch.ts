@@ -1,5 +1,5 @@
 /** What is done next for an issue that is watched: one pure function from what the forge says of it and what its run has done. */
-import type { ForgeEnding } from './forge-event.ts';
+import type { ForgeEnding, IssueWord } from './forge-event.ts';
 
 export interface IssueFacts {
   /** Whether somebody wants it now. `refused`: the label is there, and does not count. */
@@ -72,6 +72,13 @@ export const issueMarks = {
   link: (pull: number) => `issue-link-${pull}`,
   end: (label: number) => `issue-end-${label}`,
 };
+
+/** Of the marks at an issue: what they say of this run; undefined: they are of another one, or unknown. */
+export function saidBy(mark: string, run: string): IssueWord | undefined {
+  const [, what] = /^issue-(started|question|link|end)-/.exec(mark) ?? [];
+  if (what === 'question' && !mark.startsWith(`issue-question-${run}-`)) return undefined;
+  return what as IssueWord | undefined;
+}
 
 export function nextForIssue(
   facts: IssueFacts,

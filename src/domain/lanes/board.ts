@@ -75,6 +75,8 @@ export interface Lane extends LaneHead {
   readonly why?: string;
   /** Why it is this one of several attempts. */
   readonly chosen?: string;
+  /** Its pull request has asked for it. */
+  readonly isRound?: true;
   /** Milliseconds since 1970: when it was begun, and when it landed. */
   readonly startedAt?: number;
   readonly endedAt?: number;
@@ -112,6 +114,8 @@ export interface Board {
   readonly branch: string | null;
   /** The tip of the integration branch. */
   readonly tip: string;
+  /** Where Ralph has moved the user's branch to; absent: nowhere yet. */
+  readonly integrated?: string;
   readonly lanes: readonly Lane[];
   readonly queue: readonly Queued[];
   /** How many candidates there have been. */
@@ -172,6 +176,10 @@ export function afterBoardEvent(board: Board | undefined, event: Timed): Board |
       return afterSentBack(board, event);
     case 'lane-kept':
       return afterKept(board, event);
+    case 'integrated':
+      return event.problem === undefined ? { ...board, integrated: event.commit } : board;
+    case 'forge-round':
+      return withRound(board, event);
     case 'agent-ended':
       return { ...board, extra: board.extra ? addUsage(board.extra, event.usage) : event.usage };
     default:
@@ -199,25 +207,30 @@ function afterPlace({ place: _, ...lane }: Lane, { state }: Of<'lane-place'>): L
   return state === 'gone' ? lane : { ...lane, place: state };
 }
 
+const FRESH = { state: 'waiting', runs: [], isRunning: false, iterations: 0, returns: 0, used: {} } as const;
+
 function newBoard({ base, tip, branch, lanes }: Of<'board-set'>): Board {
-  const fresh = {
-    state: 'waiting',
-    runs: [],
-    isRunning: false,
-    iterations: 0,
-    returns: 0,
-    used: {},
-  } as const;
   return {
     base,
     branch,
     tip,
-    lanes: lanes.map(lane => ({ ...lane, ...fresh })),
+    lanes: lanes.map(lane => ({ ...lane, ...FRESH })),
     queue: [],
     candidates: 0,
     landed: [],
     green: {},
   };
+}
+
+/** What a pull request asks for is one more lane, on what has landed. Its title is in a commit: nobody's words are in it. */
+function withRound(board: Board, { why }: Of<'forge-round'>): Board {
+  if (why !== 'checks' && why !== 'review') return board;
+  const taken = new Set(board.lanes.map(({ id }) => id.toLowerCase()));
+  let number = 1;
+  while (taken.has(`round-${number}`)) number++;
+  const title = why === 'checks' ? 'Fix the checks of the pull request' : 'Answer the review';
+  const head = { id: `round-${number}`, title, priority: 1, needs: [], files: [] };
+  return { ...board, lanes: [...board.lanes, { ...head, ...FRESH, isRound: true }] };
 }
 
 /** Whoever resumes the run has done what was needed, or wants to know. */

@@ -84,6 +84,7 @@ const KINDS: Readonly<Record<Exclude<RunEvent['type'], 'agent'>, EventKind>> = {
   'forge-round': 'scm',
   'forge-noted': 'scm',
   'forge-ended': 'scm',
+  'forge-said': 'scm',
 };
 
 function kindOf(event: RunEvent): EventKind {

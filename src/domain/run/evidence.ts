@@ -45,6 +45,8 @@ export interface StoryEvidence {
   readonly uncommitted: readonly string[];
   /** A story has reached its review cap and is not approved: which one, and what the last review says. */
   readonly capped?: string;
+  /** All are done, and the pull request asks for more: no review says whether that is done, so the agent has to. */
+  readonly isRound?: true;
 }
 
 /** Totals of the run up to now, this turn included. */

@@ -1,7 +1,7 @@
 /** A run at a glance: what `ralph status`, the library and the dashboard say of it. */
 
 import { provenWords } from '../checks/proof.ts';
-import { type PullRequestState, pullRequestOf } from '../forge/forge-state.ts';
+import { type IssueSaid, type PullRequestState, pullRequestOf } from '../forge/forge-state.ts';
 import { boardUsage, type LaneOutcome, laneOutcome } from '../lanes/board.ts';
 import { type AskedQuestion, openQuestions } from '../stories/questions.ts';
 import { pick } from '../text/fields.ts';
@@ -60,6 +60,8 @@ export interface RunOverview {
   readonly ledger: LedgerTrust;
   /** Its pull request; null: it has none. */
   readonly pullRequest: PullRequestState | null;
+  /** What was said at its issue, oldest first; null: nothing. */
+  readonly said: readonly IssueSaid[] | null;
   /** Of a parallel run: where each piece of work stands; null: it is none. */
   readonly lanes: readonly LaneOutcome[] | null;
 }
@@ -93,6 +95,7 @@ export function overview(state: RunState, around: Around): RunOverview {
     cost: (result ? result.totalCost : (board ? boardUsage(board) : usedSoFar(state))?.cost) ?? null,
     lanes: board?.lanes.map(laneOutcome) ?? null,
     pullRequest: pullRequestOf(state.forge),
+    said: state.said ?? null,
     checks: countChecks(result ? lastChecksOf(result) : checks),
     proof: result && around.ledger.kind === 'intact' ? provenWords(provenBy(result, head?.sandbox)) : null,
   };

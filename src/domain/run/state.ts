@@ -6,8 +6,8 @@
 
 import type { CheckResult } from '../checks/check.ts';
 import type { Measured } from '../checks/mutation.ts';
-import type { ForgeEvent } from '../forge/forge-event.ts';
-import { afterForgeEvent, type ForgeState } from '../forge/forge-state.ts';
+import type { PullEvent } from '../forge/forge-event.ts';
+import { afterForgeEvent, afterIssueSaid, type ForgeState, type IssueSaid } from '../forge/forge-state.ts';
 import { afterBoardEvent, type Board, type Integrated } from '../lanes/board.ts';
 import { type Conflict, pathsOf, withConflicts } from '../lanes/conflict.ts';
 import { type AskedQuestion, afterAnswer, afterQuestion } from '../stories/questions.ts';
@@ -164,6 +164,8 @@ export interface RunState {
   readonly survivorsTold?: true;
   /** What was done for its pull request; absent: nothing. */
   readonly forge?: ForgeState;
+  /** What was said at its issue, oldest first; absent: nothing. */
+  readonly said?: readonly IssueSaid[];
   readonly resumptions: number;
 }
 
@@ -198,8 +200,10 @@ export const NOTHING_YET: RunState = {
 
 export function fold(before: RunState, event: Timed): RunState {
   // The run itself has ended, or has not begun again: its time stands still.
-  if (isForgeEvent(event)) return { ...before, forge: afterForgeEvent(before.forge, event) };
-  return afterEvent(before, event);
+  if (event.type === 'forge-said') return { ...before, said: afterIssueSaid(before.said, event) };
+  if (!isPullEvent(event)) return afterEvent(before, event);
+  const board = afterBoardEvent(before.board, event);
+  return { ...before, forge: afterForgeEvent(before.forge, event), ...(board && { board }) };
 }
 
 function afterEvent(before: RunState, event: Timed): RunState {
@@ -262,7 +266,7 @@ function afterEvent(before: RunState, event: Timed): RunState {
   }
 }
 
-function isForgeEvent(event: Timed): event is Timed & ForgeEvent {
+function isPullEvent(event: Timed): event is Timed & PullEvent {
   return typeof event.type === 'string' && /^forge(-|$)/.test(event.type);
 }
 

@@ -111,13 +111,14 @@ export function successOf({ success }: Pick<Run, 'success'>, isChecked: boolean)
 
 /**
  * Done means: the agent says so in a turn that did not fail, every check is green, and what they rest on is intact.
- * Where there are stories, the reviews say it, and what the agent says adds nothing.
+ * Where there are stories, the reviews say it, and what the agent says adds nothing, but for a round of their pull request.
  */
 function isProven(run: Run, evidence: Evidence): boolean {
   const { claim, outcome, checks, violations, stories } = evidence;
   const isIntact =
     isGreen(checks) && violations.every(violation => violation.restored) && !isVoid(run, evidence);
-  if (stories) return isIntact && stories.open.length === 0;
+  if (stories && stories.open.length > 0) return false;
+  if (stories && !stories.isRound) return isIntact;
   return isIntact && claim.found && outcome.kind !== 'failed' && !isIdle(run, evidence);
 }
 
@@ -163,9 +164,10 @@ export function feedbackOn(run: Run, evidence: Evidence): readonly Feedback[] {
   if (outcome.kind === 'ended') feedback.push({ kind: 'turn-ended', by: outcome.by });
   if (outcome.kind === 'failed') feedback.push({ kind: 'turn-failed', trouble: outcome.trouble });
   for (const check of redChecks(checks)) feedback.push({ kind: 'check-failed', check });
-  feedback.push(
-    ...(evidence.stories ? storyFeedback(evidence.stories, evidence) : claimFeedback(run, evidence)),
-  );
+  const { stories } = evidence;
+  if (stories) feedback.push(...storyFeedback(stories, evidence));
+  if (!stories || (stories.isRound && stories.open.length === 0))
+    feedback.push(...claimFeedback(run, evidence));
   feedback.push(...unwatched(run, evidence));
   if (isStuck(run.limits, evidence)) feedback.push({ kind: 'stuck', repeats: evidence.repeats });
   else if (evidence.standstill) feedback.push({ kind: 'standstill', standstill: evidence.standstill });

@@ -94,6 +94,7 @@ function thisIteration(prompt: StoryPrompt): string {
     ...(mode === 'review' ? [] : protectedWords(protect, only).map(rule => `- ${rule}`)),
     ...(mode === 'merge-fix' && story ? [mergeLine(story)] : []),
     ...(mode === 'review' || !story ? [] : [askLine(isPlain)]),
+    ...(story ? [] : [`- When it is fixed and the checks pass, say ${markerWords(rule, isPlain)}`]),
     ...(policy.skipReview ? [skipLine(markerWords(rule, isPlain))] : []),
   ].join('\n');
 }

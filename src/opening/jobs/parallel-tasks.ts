@@ -3,21 +3,19 @@
 import { loadSettings } from '../../config/load.ts';
 import type { Settings } from '../../config/settings-shape.ts';
 import { likelyFiles } from '../../domain/lanes/admit.ts';
-import type { LaneHead, SentBack } from '../../domain/lanes/board.ts';
+import type { LaneHead } from '../../domain/lanes/board.ts';
 import { type MarkdownTask, readMarkdownTasks, tickTask } from '../../domain/stories/markdown-tasks.ts';
 import { isProblem, type Problem } from '../../domain/text/problem.ts';
 import { warn } from '../../engine/steps.ts';
 import type { ChildRequest, LaneWork } from '../../parallel/lane-work.ts';
 import type { RemoteLanes } from '../../parallel/lanes.ts';
-import { sentBackWords } from '../../parallel/merging.ts';
 import { checksOf } from '../../turns/check-round.ts';
 import { type ChosenAgent, chooseNamed } from '../../turns/choose-agent.ts';
 import type { RunContext } from '../../turns/context.ts';
 import { findRepository } from '../../workspace/repository.ts';
 import { chooseAttempt } from '../choose-attempt.ts';
 import type { Job, LaneRuns } from '../job.ts';
-import { parallelJob } from './parallel.ts';
-import { type TaskGiven, taskJob } from './task.ts';
+import { laneTask, parallelJob } from './parallel.ts';
 
 /** `file`: from the project; `source`: its text when the run began. */
 export function parallelTasks(
@@ -187,15 +185,4 @@ async function commonWork({ settings, env, project }: RunContext) {
 function open(lanes: LaneRuns, child: ChildRequest, task: string, agent?: ChosenAgent) {
   const { sentBack, worktree, lane } = child;
   return lanes.open(child, laneTask({ task, lane: lane.id, sentBack, worktree }), agent);
-}
-
-export interface LaneTask extends Pick<TaskGiven, 'task' | 'lane' | 'worktree'> {
-  /** Why it begins anew. */
-  readonly sentBack?: SentBack | undefined;
-}
-
-/** One task of a list as a run of its own. */
-export function laneTask({ task, sentBack, ...given }: LaneTask): Job {
-  const back = sentBack ? `\n\n## It was sent back\n\n${sentBackWords(sentBack)}` : '';
-  return taskJob({ ...given, task: `${task}${back}` });
 }

@@ -1,11 +1,14 @@
 /** A parallel run: it works in no tree of its own, and what its lanes are made of says what it is about. */
 import type { Settings } from '../../config/settings-shape.ts';
+import { type Board, laneOf, type SentBack } from '../../domain/lanes/board.ts';
 import type { LoopCommand } from '../../domain/run/event.ts';
 import { titleOf } from '../../domain/run/title.ts';
 import { isProblem, type Problem } from '../../domain/text/problem.ts';
 import { coordinate } from '../../parallel/coordinator.ts';
-import type { LaneWork } from '../../parallel/lane-work.ts';
+import type { ChildRequest, LaneWork } from '../../parallel/lane-work.ts';
 import type { RemoteLanes } from '../../parallel/lanes.ts';
+import { sentBackWords } from '../../parallel/merging.ts';
+import { roundText } from '../../store/inbox.ts';
 import type { Given } from '../../store/run-file.ts';
 import type { RunContext } from '../../turns/context.ts';
 import { besideTree } from '../../workspace/beside-tree.ts';
@@ -15,6 +18,7 @@ import { type OwnGit, openOwnGit, type Start } from '../../workspace/own-git.ts'
 import { type ChangedPath, SUBMODULE } from '../../workspace/own-objects.ts';
 import { shownPath } from '../../workspace/repository.ts';
 import type { Job, LaneRuns, Where } from '../job.ts';
+import { type TaskGiven, taskJob } from './task.ts';
 
 export interface ParallelGiven {
   readonly command: Extract<LoopCommand, 'prd' | 'loop'>;
@@ -52,14 +56,39 @@ export function parallelJob(job: ParallelGiven): Job {
         isMerged: true,
         async steps(context, lanes) {
           const { runId, onChildEvent = () => {} } = context;
-          const work = await job.work(context, lanes);
-          if (isProblem(work)) return work;
+          const given = await job.work(context, lanes);
+          if (isProblem(given)) return given;
+          const work = withRounds(given, context, lanes);
           return {
             checks: work.checksFor(new Set(work.lanes().map(({ id }) => id))),
             drive: () => coordinate({ work, parts: context, runId, slots, elsewhere, onChildEvent }, context),
           };
         },
       };
+    },
+  };
+}
+
+/** A lane that its pull request has asked for is a task of its own, with the checks of all that has landed. */
+function withRounds(work: LaneWork, { past, paths }: RunContext, lanes: LaneRuns): LaneWork {
+  const board = () => past().board as Board;
+  const isRound = (id: string) => laneOf(board(), id)?.isRound === true;
+  const asChild = (child: ChildRequest): ChildRequest => {
+    const landed = new Set(board().landed.map(({ story }) => story));
+    return { ...child, checks: work.checksFor(landed).map(({ command }) => command) };
+  };
+  return {
+    ...work,
+    filesWith: async (lane, ...rest) => (isRound(lane) ? [] : work.filesWith(lane, ...rest)),
+    landed: (lane, child) => (isRound(lane) ? undefined : work.landed(lane, child)),
+    resume: child => (isRound(child.lane.id) ? lanes.resume(asChild(child)) : work.resume(child)),
+    async open(child) {
+      const { lane, sentBack, worktree } = child;
+      if (!isRound(lane.id)) return work.open(child);
+      const asked = roundText(paths);
+      if (asked === '') return { where: lane.id, what: 'what the pull request asked for is gone' };
+      const task = `# ${lane.title}\n\n${asked}`;
+      return lanes.open(asChild(child), laneTask({ task, lane: lane.id, sentBack, worktree }));
     },
   };
 }
@@ -145,4 +174,15 @@ export function commitsOnly(settings: Settings): Settings {
 
 export function isCommit(task: string): boolean {
   return task.trim() === 'commit';
+}
+
+export interface LaneTask extends Pick<TaskGiven, 'task' | 'lane' | 'worktree'> {
+  /** Why it begins anew. */
+  readonly sentBack?: SentBack | undefined;
+}
+
+/** One task of a list as a run of its own. */
+export function laneTask({ task, sentBack, ...given }: LaneTask): Job {
+  const back = sentBack ? `\n\n## It was sent back\n\n${sentBackWords(sentBack)}` : '';
+  return taskJob({ ...given, task: `${task}${back}` });
 }

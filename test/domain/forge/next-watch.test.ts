@@ -6,6 +6,7 @@ import {
   issueMarks,
   labelFor,
   nextForIssue,
+  saidBy,
 } from '../../../src/domain/forge/next-watch.ts';
 
 const STARTED = issueMarks.started(7, 'me');
@@ -141,6 +142,17 @@ test.each([
   expect(words(nextForIssue(FACTS, undefined, room, 'me'))).toBe(expected);
   expect(words(nextForIssue(FACTS, { ...RUN, stand: 'cut-off' }, room, 'me'))).toBe(expected);
   expect(words(nextForIssue(FACTS, { ...RUN, stand: 'proven' }, room, 'me'))).toBe('following: follow');
+});
+
+test.each([
+  [STARTED, 'started'],
+  [ASKED, 'question'],
+  [issueMarks.question('another', 2), undefined],
+  [LINK, 'link'],
+  [END, 'end'],
+  ['status-run', undefined],
+])('the mark %s says of this run: %s', (mark, expected) => {
+  expect(saidBy(mark, 'run')).toBe(expected);
 });
 
 test('every standing has at most one label', () => {

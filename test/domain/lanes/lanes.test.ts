@@ -353,6 +353,17 @@ describe('the board', () => {
     expect(resumed?.lanes[0]).not.toHaveProperty('why');
   });
 
+  it('has one more lane for what its pull request asks for, under a name that is free', () => {
+    const round = (why: 'checks' | 'conflict'): RunEvent => ({
+      ...{ type: 'forge-round', why, names: ['x'], words: [], commit: 'c' },
+    });
+    const { lanes } = play(set(head('Round-1')), round('checks'), round('conflict'));
+    expect(lanes.map(({ id, state, isRound = false }) => [id, state, isRound])).toEqual([
+      ['Round-1', 'waiting', false],
+      ['round-2', 'waiting', true],
+    ]);
+  });
+
   it('forgets how often it was sent back only when the user resumes', () => {
     const kept: BoardEvent = { type: 'lane-kept', story: 'A', why: 'three times', needsYou: true };
     const given = play(set(head('A')), started('A'), ended('A'), queued('A'), back('A'), back('A'), kept);

@@ -366,6 +366,20 @@ describe('stories', () => {
     );
   });
 
+  test('a round for their pull request is done when the agent says so as well, in a turn that did not fail', () => {
+    fc.assert(
+      fc.property(evidence, stories, (seen, list) => {
+        const round = { ...list, isRound: true } as const;
+        const isDone = (given: Evidence) => {
+          const verdict = judge(storyRun, given);
+          return verdict.kind === 'stop' && verdict.reason === 'all_stories_approved';
+        };
+        const isSaid = seen.claim.found && seen.outcome.kind !== 'failed';
+        expect(isDone({ ...seen, stories: round })).toBe(isSaid && isDone({ ...seen, stories: list }));
+      }),
+    );
+  });
+
   test('a story at its cap ends the run before any limit does, and never a run that is done', () => {
     fc.assert(
       fc.property(evidence, stories, (seen, list) => {
