@@ -165,7 +165,11 @@ export async function openAccess({
   const settings = new Map(own.repository.remotes);
   const url = settings.get(`remote.${name}.pushurl`) ?? settings.get(`remote.${name}.url`);
   if (url === undefined)
-    return { where: '--remote', what: `there is no remote ${name}`, fix: `git remote add ${name} ADDRESS` };
+    return {
+      where: '--remote',
+      what: `there is no remote ${name}, or it was added after the last run in this folder began, when an agent could have done it`,
+      fix: `\`git remote add ${name} ADDRESS\`, then a run in this folder itself, without --worktree`,
+    };
   const place = findPlace(repo, url, name, env);
   if (isProblem(place)) return place;
   const token = await findToken(place.host, project.root, env);
