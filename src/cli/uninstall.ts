@@ -169,7 +169,7 @@ async function leftInGit({ root }: ProjectPaths, env: Env): Promise<readonly str
   const refs = records.map(each => each.trim()).filter(each => each !== '');
   if (refs.length === 0) return [];
   const listing = joinWords(['git', '-C', root, 'for-each-ref', '--format=delete %(refname)', 'refs/ralph/']);
-  const remove = `${listing} | ${joinWords(['git', '-C', root, 'update-ref', '--stdin'])}`;
+  const remove = `${listing} | ${joinWords(['git', '-C', root, 'update-ref', '--no-deref', '--stdin'])}`;
   return [
     `${root}: ${counted(refs.length, 'version')} of files kept below refs/ralph; ${remove} removes them`,
   ];

@@ -121,6 +121,8 @@ function markOf(program: string): string | undefined {
 
 type Programs = (name: string) => string;
 
+const isShownAgain = ({ at, from }: Mount) => at === from;
+
 /** What a command sees of the files. */
 interface Seen {
   readonly mounts: readonly Mount[];
@@ -158,7 +160,7 @@ const RECIPES: readonly Recipe[] = [
       ...mounts.flatMap(({ at, from, writable }) =>
         from === undefined
           ? ['--tmpfs', at, ...(writable ? [] : ['--remount-ro', at])]
-          : ['--dev-bind', from, at],
+          : [isShownAgain({ at, from }) ? '--dev-bind-try' : '--dev-bind', from, at],
       ),
       '--',
     ],
@@ -207,6 +209,7 @@ function inNamespaces(program: Programs, { isApart }: Seen, user: readonly strin
  * is left a moment to end, and ends: with it the kernel ends the namespace. A request to stop that meets it while it covers a folder
  * is a stop like any other. It may have rights that the command has not: it starts nothing but what it was given by its path.
  * What is to be seen somewhere may be below a folder that is covered by then: so the whole tree is put aside first, and covered last.
+ * What is shown where it was may have gone since somebody looked, as files of a cache do: then there is nothing to show.
  */
 const INIT = `sleep=$1 mount=$2 mkdir=$3 all=$4 binds=$5 covers=$6; shift 6
 must() { "$@" || { [ $? -gt 128 ] && exit 143; exit 125; } }
@@ -214,7 +217,8 @@ cover() { [ ! -d "$1" ] || must "$mount" -t tmpfs -o "$2" none "$1"; }
 if [ $binds -gt 0 ]; then
   cover "$all" mode=0700; must "$mkdir" "$all/all"; must "$mount" --rbind / "$all/all"
   while [ $binds -gt 0 ]; do
-    printf "%s\\n" "$all/all$1 $2 none rbind 0 0"
+    [ "$1" = "$2" ] && may=,nofail || may=
+    printf "%s\\n" "$all/all$1 $2 none rbind$may 0 0"
     shift 2; binds=$((binds - 1))
   done > "$all/table"
   must "$mount" --all --fstab "$all/table"

@@ -107,6 +107,6 @@ export async function keepVersion(
   const parents = head === null ? [] : [head];
   const made = await makeCommit(git, { tree, parents, message });
   if (isProblem(made)) return made;
-  const named = await git.run(['update-ref', ref, made]);
+  const named = await git.run(['update-ref', '--no-deref', ref, made]);
   return named.code === 0 ? ref : { where: ref, what: complaint(named.output, named.code) };
 }

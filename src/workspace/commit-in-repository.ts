@@ -154,7 +154,9 @@ export async function handOver(
 ): Promise<Problem | undefined> {
   const undelivered = commit === known ? undefined : await deliver(own, commit, known);
   if (undelivered) return undelivered;
-  const words = ['update-ref', '-m', why, ref, commit, ...(from === undefined ? [] : [from])];
+  // A name of Ralph's that points to another one is the agent's doing: that other one stays.
+  const how = ref === 'HEAD' ? [] : ['--no-deref'];
+  const words = ['update-ref', ...how, '-m', why, ref, commit, ...(from === undefined ? [] : [from])];
   const { code, output } = await own.repository.git.run(words);
   return code === 0 ? undefined : { where: ref, what: complaint(output, code) };
 }

@@ -122,6 +122,6 @@ export async function statWords(own: OwnGit, from: string, to: string): Promise<
 export async function keepAside(own: OwnGit, ref: string, tree: string): Promise<string | Problem> {
   const commit = await own.commit({ tree, parents: [], message: `Put aside: ${ref}` });
   if (isProblem(commit)) return commit;
-  const { code, output } = await own.objects.run(['update-ref', ref, commit]);
+  const { code, output } = await own.objects.run(['update-ref', '--no-deref', ref, commit]);
   return code === 0 ? commit : { where: ref, what: output.trim() };
 }

@@ -46,7 +46,7 @@ export function createIntegration(own: OwnGit, run: string) {
     tip,
     /** Moves it, if it stands on `from`; returns whether it did. */
     async swap(from: string | undefined, to: string): Promise<boolean | Problem> {
-      const order = ['update-ref', ref, to, from ?? '0'.repeat(to.length)];
+      const order = ['update-ref', '--no-deref', ref, to, from ?? '0'.repeat(to.length)];
       const { code, output } = await objects.run(order);
       if (code === 0 || (await tip()) !== from) return code === 0;
       return { where: shown, what: `it cannot be moved: ${complaint(output, code)}` };
@@ -77,9 +77,9 @@ export function createIntegration(own: OwnGit, run: string) {
     changedLines: rememberLines(own),
     /** Keeps a commit from being collected, here and in the user's repository. */
     async pin(name: string, commit: string): Promise<Problem | undefined> {
-      await objects.run(['update-ref', `refs/ralph/${run}/${name}`, commit]);
+      await objects.run(['update-ref', '--no-deref', `refs/ralph/${run}/${name}`, commit]);
       // It is refused where the commit was not handed over.
-      await own.repository.git.run(['update-ref', `refs/ralph/kept/${run}/${name}`, commit]);
+      await own.repository.git.run(['update-ref', '--no-deref', `refs/ralph/kept/${run}/${name}`, commit]);
       return undefined;
     },
     /** What was kept under this name is in what has landed. */
@@ -91,7 +91,8 @@ export function createIntegration(own: OwnGit, run: string) {
 
 async function removeRefs(git: Git, below: string): Promise<void> {
   const { stdout } = await git.run(['for-each-ref', '--format=%(refname)', below]);
-  for (const ref of stdout.split('\n').filter(Boolean)) await git.run(['update-ref', '-d', ref]);
+  for (const ref of stdout.split('\n').filter(Boolean))
+    await git.run(['update-ref', '--no-deref', '-d', ref]);
 }
 
 async function publish(
@@ -102,7 +103,7 @@ async function publish(
 ): Promise<string | undefined> {
   const there = await commitOf(repository, shown);
   if (now === undefined || there === now) return undefined;
-  const moved = await repository.git.run(['update-ref', shown, now]);
+  const moved = await repository.git.run(['update-ref', '--no-deref', shown, now]);
   if (moved.code !== 0) return `${shown} cannot be moved: ${complaint(moved.output, moved.code)}`;
   return there === from || there === undefined
     ? undefined

@@ -22,7 +22,7 @@ export async function bringPartial(
   writeObject(own, 'commit', content);
   // Its history is not here.
   appendFileSync(join(own.path, 'shallow'), `${commit}\n`);
-  await own.git.run(['update-ref', `refs/ralph/${commit}`, commit]);
+  await own.git.run(['update-ref', '--no-deref', `refs/ralph/${commit}`, commit]);
   const { code, records } = await own.git.bytes(['ls-tree', '-r', '-z', '--full-tree', tree]);
   const missing = new Set(listed.filter(name => name.startsWith('?')).map(name => name.slice(1)));
   const isThere = (bytes: string) =>

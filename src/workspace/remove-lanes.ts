@@ -102,7 +102,7 @@ async function keepBranch(git: Git, branch: string, ref: string): Promise<string
 }
 
 async function nameIt(git: Git, branch: string, ref: string): Promise<string | Problem> {
-  const { code, output } = await git.run(['update-ref', ref, `refs/heads/${branch}`]);
+  const { code, output } = await git.run(['update-ref', '--no-deref', ref, `refs/heads/${branch}`]);
   return code === 0 ? ref : { where: branch, what: complaint(output, code) };
 }
 
@@ -132,7 +132,7 @@ async function removeWhole(git: Git, root: string, run: string, force: boolean):
 /** Names that Ralph gave to commits which are on a branch now. */
 async function dropMerged(git: Git, run: string): Promise<void> {
   for (const ref of await refsBelow(git, `refs/ralph/kept/${run}/`))
-    if ((await unmerged(git, ref)) === 0) await git.run(['update-ref', '-d', ref]);
+    if ((await unmerged(git, ref)) === 0) await git.run(['update-ref', '--no-deref', '-d', ref]);
 }
 
 /** In words, a line each. */

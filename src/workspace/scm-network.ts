@@ -190,7 +190,7 @@ async function track(
   commit: string,
 ): Promise<void> {
   const name = target.replace(/^refs\/heads\//, `refs/remotes/${remote}/`);
-  await inside(own, round, ['update-ref', name, commit]);
+  await inside(own, round, ['update-ref', '--no-deref', name, commit]);
 }
 
 async function fetch(order: Order, merges: boolean, round: NetworkRound): Promise<TaskResult> {

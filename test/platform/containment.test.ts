@@ -102,6 +102,38 @@ describe.skipIf(!works.ok)('a contained command', () => {
     expect(await printedBy(own)).toEqual([`${basename(own)}\nx`, 'x']);
   });
 
+  test('does without a file that has gone since somebody looked', async () => {
+    const { dir, path } = folder();
+    mkdirSync(path('state'));
+    mkdirSync(path('named'));
+    const file = (name: string) => {
+      writeFileSync(path(name), name);
+      return statSync(path(name)).ctimeMs;
+    };
+    const old = file('named/old');
+    let from = file('named/new');
+    while (from === old) from = file('named/new');
+    const env = { PATH: process.env.PATH, NAMED: path('named') };
+    const found = await findContainment({ tree: dir, env, hide: path('state') });
+    if (!found.ok) throw new Error(found.why);
+    const room = mkdtempSync(join(found.wall.rooms?.[0] ?? '', 'test-'));
+    onTestFinished(() => rmSync(room, { recursive: true }));
+    const look = async () => {
+      let printed = '';
+      const print = (chunk: Buffer) => {
+        printed += chunk;
+      };
+      const argv = ['sh', '-c', 'cat "$NAMED"/*'] as const;
+      const without = { from, to: Number.MAX_SAFE_INTEGER };
+      const spec = { argv, cwd: '/', env, room, without, stdout: print, stderr: print };
+      const child = await startConfined<'test'>(found.wall, spec);
+      return [(await child.done).end, printed];
+    };
+    expect(await look()).toEqual([{ kind: 'exited', code: 0 }, 'named/old']);
+    rmSync(path('named/old'));
+    expect(await look()).toEqual([{ kind: 'exited', code: 0 }, '']);
+  });
+
   test('alone has the variables that make a program load other code', async () => {
     const child = await shell(
       'echo $LD_LIBRARY_PATH $OTHER; tr "\\0" "\\n" </proc/1/environ | grep -c ^LD_',

@@ -79,6 +79,22 @@ const rows: readonly Attack[] = [
     },
   },
   {
+    name: 'A lane makes names of Ralph point to a branch of the user, which would then move or go',
+    held: EVERYWHERE,
+    async attempt(arena) {
+      const names = ['refs/heads/ralph/$run/_int', 'refs/ralph/kept/$run/T1/1', 'refs/ralph/kept/$run/T2/1'];
+      const point = names.map(name => `git symbolic-ref "${name}" refs/heads/feature`).join('; ');
+      const { project, files, stderr } = await play(
+        arena,
+        `${WAIT}; run=$(echo "${INT}" | cut -d/ -f4); ${point}; echo two > two.txt`,
+      );
+      if (!files.includes('one.txt')) throw new Error(stderr);
+      return (
+        project.git('branch', '--list', 'feature', '--format=%(subject)').trim() === 'a feature of the user'
+      );
+    },
+  },
+  {
     name: 'A lane moves the branch of another one, whose work is then not there',
     held: EVERYWHERE,
     async attempt(arena) {
