@@ -2,7 +2,7 @@
 import { existsSync, lstatSync, readdirSync, realpathSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
 import type { Problem } from '../domain/text/problem.ts';
-import { namesIn, readIfThere } from '../platform/files.ts';
+import { namesIn, readIfThere, tryTo } from '../platform/files.ts';
 import type { Env } from '../platform/git.ts';
 import { joinWords } from '../platform/shell.ts';
 import { type ProjectPaths, projectPaths } from '../store/paths.ts';
@@ -65,7 +65,7 @@ export async function whyNotOurs(site: Site): Promise<Problem | undefined> {
   const { path, branch } = site;
   const there = await worktreeAt(site);
   if (!there) {
-    const isMoved = lstatSync(join(path, '.git'), { throwIfNoEntry: false })?.isFile() === true;
+    const isMoved = tryTo(() => lstatSync(join(path, '.git')))?.isFile() === true;
     const repair = command('-C', site.root, 'worktree', 'repair', path);
     const otherwise = 'move it away, or take another name with --worktree=NAME';
     const fix = isMoved ? `if you have moved the project: ${repair}; else ${otherwise}` : otherwise;
