@@ -183,7 +183,7 @@ export async function openAccess({
   const remote = patientRemote(reached, {
     stopping: abort,
     longest: LONGEST_AWAY,
-    waits: problem => say(`The remote: ${formatProblem(problem)}. It is asked again and again.`),
+    waits: problem => say(`The remote: ${formatProblem(problem)}. Ralph tries until it answers.`),
   });
   return { forge, place, own, remote, base, waits, secrets: { ...env, GH_TOKEN: token } };
 }

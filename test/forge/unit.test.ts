@@ -107,7 +107,7 @@ describeWithPostgres('a unit of a fleet', () => {
       );
     };
     const { code, stderr } = await run('pr', unit);
-    expect([code, stderr]).toEqual([130, expect.stringContaining('at the same time: this one stops')]);
+    expect([code, stderr]).toEqual([130, expect.stringContaining('works on this unit: this one stops')]);
     forge.state.arrives = () => {};
     await rig.sql("delete from ralph.event where unit = $1 and line = '{}'", unit);
     const again = await other('pr', unit, '--json');

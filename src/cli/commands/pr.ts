@@ -113,11 +113,11 @@ function unitSource(
   const copy = reading.extend({
     abort,
     lost() {
-      say('Somebody else does something for this unit at the same time: this one stops.');
+      say('Another `ralph pr` works on this unit: this one stops. Run it again when that one has ended.');
       lost();
     },
     troubled(why) {
-      if (why !== undefined) say(`The database: ${why}. It is asked again and again.`);
+      if (why !== undefined) say(`The database: ${why}. Ralph tries until it answers.`);
     },
   });
   return { project: reading.project, branch: shownBranch(unit), head: unit.headSha, copy };
