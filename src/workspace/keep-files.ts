@@ -51,8 +51,8 @@ export type FileKeeper = ReturnType<typeof createFileKeeper>;
 export function createFileKeeper(folder: string, now: () => number = Date.now) {
   /** What lstat said of a path when its content was last known to be the kept one. */
   const seen = new Map<string, string>();
-  const remember = (path: string, stat: BigIntStats) => {
-    if (now() - Number(stat.ctimeMs) > closeTo(stat)) seen.set(path, fingerprint(stat));
+  const remember = (path: string, stat: BigIntStats, mark: string) => {
+    if (now() - Number(stat.ctimeMs) > closeTo(stat)) seen.set(path, mark);
   };
   return {
     /** undefined when there is no file or link at this path. */
@@ -61,18 +61,23 @@ export function createFileKeeper(folder: string, now: () => number = Date.now) {
       if (stat?.isSymbolicLink())
         return { kind: 'link', mode: 0, sha256: keepContent(folder, targetOf(path), writeWhole) };
       if (!stat?.isFile()) return undefined;
-      remember(path, stat);
+      remember(path, stat, fingerprint(stat));
       const file = { kind: 'file', mode: bitsOf(stat) } as const;
       if (!pack || stat.size > LARGE) return { ...file, sha256: keepCopy(folder, path) };
       const content = readFileSync(path);
       return { ...file, sha256: sha256(content), packed: pack.add(content) };
     },
     /** What is different now from what was kept; undefined when nothing is. */
-    difference(kept: KeptFile, path: string, stat = statOf(path)): Difference | undefined {
+    difference(
+      kept: KeptFile,
+      path: string,
+      stat = statOf(path),
+      mark = markFrom(stat),
+    ): Difference | undefined {
       if (!stat) return { kind: 'deleted' };
       if (stat.isSymbolicLink() !== (kept.kind === 'link') || !(stat.isFile() || stat.isSymbolicLink()))
         return { kind: 'replaced', by: kindOf(stat) };
-      if (stat.isFile() && seen.get(path) === fingerprint(stat)) return undefined;
+      if (stat.isFile() && seen.get(path) === mark) return undefined;
       // What cannot be read any more is another.
       if (
         tryTo(() => (stat.isFile() ? hashOfFile(path, Number(stat.size)) : sha256(targetOf(path)))) !==
@@ -81,7 +86,7 @@ export function createFileKeeper(folder: string, now: () => number = Date.now) {
         return { kind: 'content' };
       if (kept.kind === 'link') return undefined;
       if (bitsOf(stat) !== kept.mode) return { kind: 'mode', from: kept.mode, to: bitsOf(stat) };
-      remember(path, stat);
+      remember(path, stat, mark);
       return undefined;
     },
     /** Makes a file where nothing is. Its folder must be there. */
@@ -99,7 +104,7 @@ const bitsOf = (stat: BigIntStats) => Number(stat.mode) & 0o7777;
 
 /** Nobody but the system sets a file's ctime: when all this is the same, so is the content. */
 function fingerprint({ dev, ino, size, mode, mtimeNs, ctimeNs }: BigIntStats): string {
-  return [dev, ino, size, mode, mtimeNs, ctimeNs].join(' ');
+  return `${dev} ${ino} ${size} ${mode} ${mtimeNs} ${ctimeNs}`;
 }
 
 /** Another after every write to it; '': there is nothing. */

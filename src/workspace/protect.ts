@@ -159,19 +159,21 @@ function keptOffences({ repository, keeper, kept, marks }: Kept): readonly Offen
   const { top, prefix } = repository;
   const known = new Map<string, string | undefined>();
   return [...kept].flatMap(([path, file]) => {
-    const name = shownPath(relative(prefix, path));
+    const place = `${top}/${path}`;
     const blocked = blockedAt(top, path, known);
-    const stat = blocked === undefined ? statOf(join(top, path)) : undefined;
-    marks.set(path, markFrom(stat));
-    const difference = blocked === undefined ? keeper.difference(file, join(top, path), stat) : undefined;
+    const stat = blocked === undefined ? statOf(place) : undefined;
+    const mark = markFrom(stat);
+    marks.set(path, mark);
+    const difference = blocked === undefined ? keeper.difference(file, place, stat, mark) : undefined;
     if (blocked === undefined && difference === undefined) return [];
+    const name = shownPath(relative(prefix, path));
     const what = difference
       ? changeWords(name, difference)
       : `${name} was deleted: ${shownPath(relative(prefix, blocked ?? ''))} is no longer a folder`;
     const undo = (aside: string) => {
       clearPath(top, path, aside);
-      keeper.restore(file, join(top, path));
-      marks.set(path, markOf(join(top, path)));
+      keeper.restore(file, place);
+      marks.set(path, markOf(place));
     };
     return [{ what, undo }];
   });

@@ -76,7 +76,8 @@ async function lookedUp(
     return { where: keepIn, what: errorWords(error) };
   }
   const notes = [...found.notes, ...unread];
-  const watched = allowed === 'allow' ? undefined : await watchNew(repository, keeper, globs, paths);
+  const watched =
+    allowed === 'allow' ? undefined : await watchNew(repository, keeper, globs, { paths, kept });
   return { keeper, kept, notes, watched, name: keepList(keepIn, { kept, watched }) };
 }
 
@@ -87,13 +88,13 @@ async function watchNew(
   repository: WorkTree,
   keeper: FileKeeper,
   globs: readonly string[],
-  paths: readonly string[],
+  { paths, kept }: { readonly paths: readonly string[]; readonly kept: FilesAtStart['kept'] },
 ): Promise<Watched> {
   const flags = ['-co', '--exclude-standard', '-z', '--', ':(glob)**/.gitignore'];
   const { records } = await repository.git.at(repository.top).list(['ls-files', ...flags]);
   const ignored = await matching(repository, globs, IGNORED);
   const known = new Map<string, string | undefined>();
-  const there = paths.filter(path => isThere(repository, path, known));
+  const there = paths.filter(path => kept.has(path) || isThere(repository, path, known));
   return {
     before: [...there, ...('what' in ignored ? [] : ignored)],
     rules: [...keepAll(repository, keeper, records).kept],
@@ -108,7 +109,7 @@ function keepAll({ top }: WorkTree, keeper: FileKeeper, paths: readonly string[]
   for (const path of paths) {
     if (blockedAt(top, path, known) !== undefined) continue;
     try {
-      const file = keeper.keep(join(top, path), pack);
+      const file = keeper.keep(`${top}/${path}`, pack);
       if (file) kept.set(path, file);
     } catch (error) {
       unread.push(`${shownPath(path)} is not protected: ${errorWords(error)}`);
@@ -146,12 +147,16 @@ async function findFiles(repository: WorkTree, globs: readonly string[]): Promis
       notes.push(`protect ${glob}: no file fits it now`);
     for (const path of [...matches, ...ignored.paths]) paths.add(path);
   }
+  const links: string[] = [];
   const known = new Map<string, string | undefined>();
   for (const path of paths) {
-    const note = unprotectable(repository, path, known);
+    const stat = statAt(repository, path);
+    if (stat?.isSymbolicLink()) links.push(path);
+    const isFolder = stat?.isDirectory() && blockedAt(repository.top, path, known) === undefined;
+    const note = unprotectable(path, isFolder);
     if (note) notes.push(note);
   }
-  const behind = await behindLinks(repository, [...paths]);
+  const behind = await behindLinks(repository, links);
   return { paths: [...new Set([...paths, ...behind.paths])].sort(), notes: [...notes, ...behind.notes] };
 }
 
@@ -183,11 +188,10 @@ async function isIgnored({ git }: WorkTree, path: string): Promise<boolean> {
 }
 
 /** Who protects a link means what it leads to. */
-async function behindLinks(repository: WorkTree, paths: readonly string[]): Promise<Found> {
+async function behindLinks(repository: WorkTree, links: readonly string[]): Promise<Found> {
   const found: string[] = [];
   const notes: string[] = [];
-  for (const path of paths) {
-    if (!lstatSync(join(repository.top, path), QUIET)?.isSymbolicLink()) continue;
+  for (const path of links) {
     const { paths: more, folder, note } = followLink(repository, path);
     if (note !== undefined) notes.push(`${shownPath(path)} ${note}: what is there is not protected`);
     const within = folder === undefined ? [] : await filesBelow(repository, folder);
@@ -292,16 +296,15 @@ function listed({ git }: WorkTree, specs: readonly string[], which: readonly str
   return git.list(['ls-files', ...which, '--full-name', '-z', '--', ...specs]);
 }
 
-function unprotectable({ top }: WorkTree, path: string, known: Known): string | undefined {
+function unprotectable(path: string, isFolder = false): string | undefined {
   if (path.includes('\ufffd')) return `${shownPath(path)} is not protected: its name is not UTF-8`;
-  const isFolder =
-    blockedAt(top, path, known) === undefined && lstatSync(join(top, path), QUIET)?.isDirectory();
   return isFolder
     ? `${shownPath(path.replace(/\/$/, ''))} is not protected: it is a repository of its own`
     : undefined;
 }
 
-const QUIET = { throwIfNoEntry: false } as const;
+const statAt = ({ top }: WorkTree, path: string) => lstatSync(`${top}/${path}`, { throwIfNoEntry: false });
+
 const ALL = ['--cached', '--others'];
 const VISIBLE = [...ALL, '--exclude-standard'];
 const IGNORED = ['--others', '--ignored', '--exclude-standard'];
@@ -370,9 +373,11 @@ function patternsOf({ prefix, ignoresCase }: WorkTree, globs: readonly string[])
   return ignoresCase ? patterns.map(({ source }) => new RegExp(source, 'i')) : patterns;
 }
 
-/** What `blockedAt` has found out. */
-type Known = Map<string, string | undefined>;
-
-export function isThere({ top }: WorkTree, path: string, known?: Known): boolean {
-  return blockedAt(top, path, known) === undefined && lstatSync(join(top, path), QUIET) !== undefined;
+/** `known`: what `blockedAt` has found out. */
+export function isThere(
+  repository: WorkTree,
+  path: string,
+  known?: Map<string, string | undefined>,
+): boolean {
+  return blockedAt(repository.top, path, known) === undefined && statAt(repository, path) !== undefined;
 }
