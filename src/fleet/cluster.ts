@@ -4,10 +4,10 @@ import { existsSync, renameSync, rmdirSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import type { Problem } from '../domain/text/problem.ts';
+import type { Env } from '../domain/text/secret-values.ts';
 import { askProgram } from '../platform/ask.ts';
 import { namesIn, readIfThere, readPart, tryTo, writeAtomic } from '../platform/files.ts';
 import { nameOf } from '../platform/process-table.ts';
-import type { Env } from '../platform/programs.ts';
 import { giveTo, makeFolderFor, type ServerUser } from './server-user.ts';
 
 /** What is kept of it outside of the data, for the user alone. */

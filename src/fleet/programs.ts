@@ -1,10 +1,12 @@
 /** The programs of PostgreSQL on this machine: few distributions put the server's own on the PATH. */
+
 import { existsSync, readdirSync, realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Problem } from '../domain/text/problem.ts';
+import type { Env } from '../domain/text/secret-values.ts';
 import { askProgram } from '../platform/ask.ts';
 import { tryTo } from '../platform/files.ts';
-import { type Env, findProgram } from '../platform/programs.ts';
+import { findProgram } from '../platform/programs.ts';
 
 /** All are needed, and all of one version: from one folder. */
 const PROGRAMS = ['initdb', 'pg_ctl', 'postgres'] as const;

@@ -1,4 +1,5 @@
 /** One worker and one unit, from the claim to its release: the place, the run, and what comes of it. */
+
 import { wayBackTrees } from '../domain/run/best.ts';
 import type { RecordedEvent } from '../domain/run/event.ts';
 import { isRefusal } from '../domain/run/remote-answer.ts';
@@ -6,6 +7,7 @@ import type { LoopResult } from '../domain/run/result.ts';
 import { NOTHING_YET, type RunState } from '../domain/run/state.ts';
 import { isSuccess } from '../domain/run/stop-reason.ts';
 import { formatProblem, isProblem, type Problem } from '../domain/text/problem.ts';
+import type { Env } from '../domain/text/secret-values.ts';
 import { createRedactor } from '../domain/text/secrets.ts';
 import { createStopRequest, type StopRequest } from '../engine/stop.ts';
 import { joinWords } from '../platform/shell.ts';
@@ -33,8 +35,6 @@ import {
   releaseUnit,
   writeProgress,
 } from './units.ts';
-
-type Env = Readonly<Record<string, string | undefined>>;
 
 /** Runs a unit in its place: the same run as on one machine. */
 export type RunUnit = (unit: Unit, place: Place, world: RunWorld) => Promise<LoopResult | Problem>;

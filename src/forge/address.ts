@@ -1,9 +1,11 @@
 /** Which forge, which repository, which token: from flags, the environment and the remote, each looked at before it is used. */
+
 import { tmpdir } from 'node:os';
 import { isProblem, type Problem } from '../domain/text/problem.ts';
+import type { Env } from '../domain/text/secret-values.ts';
 import { capture } from '../platform/capture.ts';
 import { tryTo } from '../platform/files.ts';
-import { type Env, findProgram, outsideEnv } from '../platform/programs.ts';
+import { findProgram, outsideEnv } from '../platform/programs.ts';
 
 export interface ForgePlace {
   /** Of the API, without a slash at its end. */

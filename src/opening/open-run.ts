@@ -12,6 +12,7 @@ import type { LoopResult } from '../domain/run/result.ts';
 import { fold, NOTHING_YET, type RunState } from '../domain/run/state.ts';
 import { defined, pick } from '../domain/text/fields.ts';
 import { isProblem, type Problem } from '../domain/text/problem.ts';
+import type { Env } from '../domain/text/secret-values.ts';
 import { createRedactor } from '../domain/text/secrets.ts';
 import { drive } from '../engine/drive.ts';
 import { createMeter } from '../engine/meter.ts';
@@ -52,8 +53,6 @@ import { beginRepository } from './repository-start.ts';
 import { chooseSandbox, openSandbox } from './sandbox.ts';
 import type { SetUp } from './set-up.ts';
 import { startNotices } from './start-notices.ts';
-
-type Env = Readonly<Record<string, string | undefined>>;
 
 export interface RunRequest
   extends Omit<SetUp, 'flags' | 'files'>,

@@ -18,7 +18,7 @@ import {
 import { homedir, tmpdir } from 'node:os';
 import { dirname, isAbsolute, join, relative, resolve } from 'node:path';
 import type { Command, Span } from './confinement.ts';
-import { tryTo } from './files.ts';
+import { isBelow, tryTo } from './files.ts';
 import { sha256 } from './hash.ts';
 
 /** What lies over a path, in the order of the list. */
@@ -237,8 +237,4 @@ function laidOut({ room }: Look, folder: string, old: readonly Entry[]): readonl
   });
   chmodSync(from, (statSync(folder).mode & 0o777) | 0o700); // Ralph must be able to remove it
   return [{ at: folder, from }, ...seen];
-}
-
-function isBelow(path: string, folder: string): boolean {
-  return path === folder || path.startsWith(folder === '/' ? '/' : `${folder}/`);
 }

@@ -2,9 +2,11 @@
  * Containment: a PID namespace around each turn and each check that has no sandbox, with an empty folder over Ralph's own state. When the
  * command ends, everything that it started ends; when Ralph is killed, so does everything. Which means works is found out by running it.
  */
+
 import { accessSync, constants, lstatSync, mkdirSync, readlinkSync, realpathSync, statSync } from 'node:fs';
 import { release, tmpdir } from 'node:os';
 import { delimiter, join, resolve } from 'node:path';
+import type { Env } from '../domain/text/secret-values.ts';
 import { createViews, type Mount } from './apart.ts';
 import { capture } from './capture.ts';
 import type { Command, Confinement } from './confinement.ts';
@@ -12,8 +14,6 @@ import { errorCode, errorWords } from './error-words.ts';
 import { readIfThere, tryTo, writeAtomic } from './files.ts';
 import { sha256 } from './hash.ts';
 import { findProgram } from './programs.ts';
-
-type Env = Readonly<Record<string, string | undefined>>;
 
 export interface ContainmentWorld {
   /** The work tree: no program of the wall comes from it. */

@@ -12,13 +12,14 @@ import {
   readdirSync,
   readFileSync,
   readSync,
+  realpathSync,
   renameSync,
   rmSync,
   statSync,
   writeFileSync,
   writeSync,
 } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
+import { basename, dirname, isAbsolute, join, relative } from 'node:path';
 import { errorCode } from './error-words.ts';
 
 const PRIVATE_FILE = 0o600;
@@ -275,4 +276,21 @@ export function readPart(
   if (!stat?.isFile()) return undefined;
   const position = from === 'head' ? 0 : Math.max(0, stat.size - most);
   return { text: readSlice(path, position, most), bytes: stat.size };
+}
+
+/** By their names alone. A folder is below itself. */
+export function isBelow(path: string, folder: string): boolean {
+  const way = relative(folder, path);
+  return way !== '..' && !way.startsWith('../') && !isAbsolute(way);
+}
+
+/** By their real names; what is not there yet is where its parent is. */
+export function isReallyBelow(path: string, folder: string): boolean {
+  return isBelow(realName(path), realName(folder));
+}
+
+function realName(path: string): string {
+  const real = tryTo(() => realpathSync(path));
+  if (real !== undefined || dirname(path) === path) return real ?? path;
+  return join(realName(dirname(path)), basename(path));
 }

@@ -5,6 +5,7 @@
 
 import { existsSync, lstatSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
+import type { Env } from '../domain/text/secret-values.ts';
 import { type Answered, askProgram } from './ask.ts';
 import { type Captured, type CaptureOptions, capture, TOO_LONG } from './capture.ts';
 import type { Command, Confinement } from './confinement.ts';
@@ -13,7 +14,7 @@ import { tryTo } from './files.ts';
 import { startProcess } from './process.ts';
 import { outsideEnv, programPath } from './programs.ts';
 
-export type Env = Readonly<Record<string, string | undefined>>;
+export type { Env };
 
 export interface Git {
   readonly cwd: string;

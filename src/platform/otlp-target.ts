@@ -1,7 +1,5 @@
 /** Where traces go: by the setting, else by the variables that OpenTelemetry defines for it. */
-import { decodeUri } from '../domain/text/secret-values.ts';
-
-type Env = Readonly<Record<string, string | undefined>>;
+import { decodeUri, type Env } from '../domain/text/secret-values.ts';
 
 export interface OtlpTarget {
   readonly url: string;

@@ -2,12 +2,12 @@
  * Programs that Ralph itself runs, outside of every wall. Each is looked up once, by its absolute path, and never in a folder that the
  * agent can write: `npm run` puts `node_modules/.bin` first on the PATH, and a `git` placed there would be run as Ralph.
  */
+
 import { accessSync, constants, existsSync, realpathSync, statSync } from 'node:fs';
 import { delimiter, dirname, isAbsolute, join, resolve, sep } from 'node:path';
 import type { Problem } from '../domain/text/problem.ts';
+import type { Env } from '../domain/text/secret-values.ts';
 import { tryTo } from './files.ts';
-
-export type Env = Readonly<Record<string, string | undefined>>;
 
 /** The program by its absolute path, or why it is not run. `cwd`: where the agent works. */
 export function findProgram(name: string, env: Env, cwd: string): string | Problem {

@@ -191,8 +191,8 @@ while read -r pid undo; do
 done <&3
 end() {
   for group in $groups; do kill -s "$1" -- "-$group"; done
-  for file in /proc/[0-9]*/environ; do
-    if grep -q "$mark" "$file"; then pid=\${file#/proc/}; kill -s "$1" "\${pid%/environ}"; fi
+  for file in $(grep -l "$mark" /proc/[0-9]*/environ); do
+    pid=\${file#/proc/}; kill -s "$1" "\${pid%/environ}"
   done
 } 2>/dev/null
 end TERM; sleep 1; end KILL; wait

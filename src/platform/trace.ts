@@ -1,8 +1,8 @@
 /** The trace of a run, in W3C's form `00-TRACE-SPAN-01`. Ids are derived, so that whoever starts a process and whoever reports on it agree. */
-import { createHash } from 'node:crypto';
-import { ownerName } from './spawn.ts';
 
-type Env = Readonly<Record<string, string | undefined>>;
+import { createHash } from 'node:crypto';
+import type { Env } from '../domain/text/secret-values.ts';
+import { ownerName } from './spawn.ts';
 
 const FORM = /^[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-[0-9a-f]{2}$/;
 

@@ -2,11 +2,12 @@
  * A proof: checks in one place, with what they rest on looked after, behind a wall, in their time, with their output kept and redacted.
  * Whoever runs checks says where, and asks here: in the work tree as it is, in a copy of it, or in a clean checkout of a tree.
  */
+
 import { delimiter, dirname, join, sep } from 'node:path';
 import { type Check, type CheckResult, CLEAN_CHECKOUT } from '../domain/checks/check.ts';
 import { formatProblem, isProblem } from '../domain/text/problem.ts';
+import { isReallyBelow } from '../platform/files.ts';
 import type { Env } from '../platform/git.ts';
-import { isBelow } from '../store/state.ts';
 import { watchCheckInputs } from '../workspace/check-inputs.ts';
 import { makeCleanPlace } from '../workspace/clean-checkout.ts';
 import type { OwnGit } from '../workspace/own-git.ts';
@@ -103,8 +104,8 @@ function hiddenFrom(
   tops: readonly string[],
   { commonDir, gitDir }: OwnGit['repository'],
 ): readonly string[] {
-  const elsewhere = [commonDir, gitDir].filter(folder => !tops.some(top => isBelow(top, folder)));
-  const apart = [...tops, ...elsewhere].filter(folder => !isBelow(folder, place));
+  const elsewhere = [commonDir, gitDir].filter(folder => !tops.some(top => isReallyBelow(folder, top)));
+  const apart = [...tops, ...elsewhere].filter(folder => !isReallyBelow(place, folder));
   return [...new Set(apart)].sort((a, b) => b.length - a.length);
 }
 

@@ -2,7 +2,9 @@
  * A run as spans of a trace: the run, its iterations, and in these its turns, checks and waits. Names and attributes follow
  * OpenTelemetry's semantic conventions 1.45.0, where what they say of generative AI is in development; what is ours begins with `ralph.`.
  */
+
 import type { RecordedEvent } from '../domain/run/event.ts';
+import type { Env } from '../domain/text/secret-values.ts';
 import type { Usage } from '../domain/turn/usage.ts';
 import { checkName, childTrace, iterationName, readTrace, runTrace, turnName } from '../platform/trace.ts';
 
@@ -32,8 +34,6 @@ interface Ending {
   readonly attributes?: Attributes;
   readonly error?: string | undefined;
 }
-
-type Env = Readonly<Record<string, string | undefined>>;
 
 /** Takes the events of one run or of several; answers the spans that have ended. */
 export function createSpans(env: Env): (event: RecordedEvent) => readonly Span[] {

@@ -1,9 +1,9 @@
 /** What nobody inside needs to read: the user's keys, logins and histories. */
 import { existsSync, readdirSync, realpathSync } from 'node:fs';
-import { dirname, join, relative, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { pathPattern } from '../domain/text/glob.ts';
 import { isSecretName } from '../domain/text/known-files.ts';
-import { tryTo } from '../platform/files.ts';
+import { isBelow, tryTo } from '../platform/files.ts';
 import type { SandboxSpec } from './provider.ts';
 
 /** In the home: folders and files of programs that keep a login, where the name does not say so. */
@@ -98,11 +98,6 @@ function walk(folder: string, patterns: readonly RegExp[]): readonly string[] {
     if (patterns.some(pattern => pattern.test(path))) return [path];
     return entry.isDirectory() && !SKIPPED.has(entry.name) ? walk(path, patterns) : [];
   });
-}
-
-export function isBelow(path: string, folder: string): boolean {
-  const way = relative(folder, path);
-  return way === '' || (!way.startsWith('..') && !way.startsWith('/'));
 }
 
 /**

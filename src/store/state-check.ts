@@ -3,10 +3,10 @@ import { accessSync, constants, existsSync, lstatSync, statfsSync, statSync } fr
 import { dirname, join } from 'node:path';
 import type { Problem } from '../domain/text/problem.ts';
 import { errorWords } from '../platform/error-words.ts';
-import { ensureFolder, readIfThere, tryTo, writeAtomic } from '../platform/files.ts';
+import { ensureFolder, isReallyBelow, readIfThere, tryTo, writeAtomic } from '../platform/files.ts';
 import { sha256 } from '../platform/hash.ts';
 import { refuseWindows } from '../platform/node-version.ts';
-import { type Env, isBelow, laterState, STATE_FORMAT, statePaths } from './state.ts';
+import { type Env, laterState, STATE_FORMAT, statePaths } from './state.ts';
 
 const ELSEWHERE = 'set XDG_STATE_HOME to a folder of your own on a local disk, outside of every project';
 
@@ -16,7 +16,7 @@ export function openState(root: string, env: Env): Problem | undefined {
   if (windows) return windows;
   const { folder, format, machine } = statePaths(env);
   const because = (what: string, fix = ELSEWHERE): Problem => ({ where: folder, what, fix });
-  const inside = workTrees(root).find(top => isBelow(top, folder));
+  const inside = workTrees(root).find(top => isReallyBelow(folder, top));
   if (inside !== undefined)
     return because(`Ralph's state folder is inside the project ${inside}, where the agent can write to it`);
   const later = laterState(env);

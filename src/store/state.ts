@@ -2,14 +2,16 @@
  * What is kept outside of every project: `$XDG_STATE_HOME/ralph`. What must be believed later is here, because the inside can write
  * everything in the project. Containment and sandboxes hide this folder from the inside. docs/reference/state.md says what is in it.
  */
+
 import { realpathSync } from 'node:fs';
-import { basename, dirname, join, sep } from 'node:path';
+import { join, sep } from 'node:path';
 import { laterVersion, type Problem } from '../domain/text/problem.ts';
-import { readIfThere, tryTo } from '../platform/files.ts';
+import type { Env } from '../domain/text/secret-values.ts';
+import { isReallyBelow, readIfThere, tryTo } from '../platform/files.ts';
 import { sha256 } from '../platform/hash.ts';
 import { stateFolder } from '../platform/package.ts';
 
-export type Env = Readonly<Record<string, string | undefined>>;
+export type { Env };
 
 export function statePaths(env: Env) {
   const folder = stateFolder(env);
@@ -64,7 +66,7 @@ function projectState(folder: string, root: string) {
     folder,
     /** It is inside the project, where the agent can write: nothing in it counts. */
     get isInside(): boolean {
-      return isBelow(root, folder);
+      return isReallyBelow(folder, root);
     },
     runs,
     /** Held while a run is begun, so that of two at the same time one sees the other. */
@@ -129,19 +131,6 @@ export function laterState(env: Env): Problem | undefined {
   const { folder, format } = statePaths(env);
   const found = Number(tryTo(() => readIfThere(format)) ?? STATE_FORMAT);
   return found > STATE_FORMAT ? laterVersion(folder, found, STATE_FORMAT) : undefined;
-}
-
-/** By their real names; what is not there yet is where its parent is. */
-export function isBelow(root: string, path: string): boolean {
-  const top = realName(root);
-  const real = realName(path);
-  return real === top || real.startsWith(top.endsWith(sep) ? top : `${top}${sep}`);
-}
-
-function realName(path: string): string {
-  const real = tryTo(() => realpathSync(path));
-  if (real !== undefined || dirname(path) === path) return real ?? path;
-  return join(realName(dirname(path)), basename(path));
 }
 
 /** By its real name: the same folder may be reached by several. */

@@ -3,13 +3,13 @@
  * long as many a tool. The agent must have told its version first, so the first turn has programs, and a run of one
  * turn opens nothing. Refused requests keep the agent from its tools; so at the first sign of them there are programs again.
  */
+
 import { compareVersions } from '../agents/agent.ts';
 import type { Emit } from '../domain/run/event.ts';
+import type { Env } from '../domain/text/secret-values.ts';
 import type { AgentEvent } from '../domain/turn/agent-event.ts';
 import { warn } from '../engine/steps.ts';
 import type { ChosenAgent } from './choose-agent.ts';
-
-export type Env = Readonly<Record<string, string | undefined>>;
 
 /** Brought by whoever puts the run together. */
 export interface ServedHooks {

@@ -4,11 +4,12 @@ import { PLUGINS } from '../agents/registry.ts';
 import type { Settings } from '../config/settings-shape.ts';
 import type { Emit, LoopCommand } from '../domain/run/event.ts';
 import { HOOK_ORDERS, type HookOrders, type HookPoint } from '../domain/session/hook-orders.ts';
+import type { Env } from '../domain/text/secret-values.ts';
 import { hookProgram } from '../platform/package.ts';
 import { createNoteReader } from '../store/hook-notes.ts';
 import { runFolder } from '../store/paths.ts';
 import type { RunContext } from './context.ts';
-import type { Caller, Env, HookDoor } from './hook-door.ts';
+import type { Caller, HookDoor } from './hook-door.ts';
 
 /** What a run wants of its agent's hooks. */
 export interface RunHooks {

@@ -1,10 +1,10 @@
 /** What nobody needs any more in the state folder and among the temporary files: Ralph's own git directories, and checkouts of runs that were killed. */
 import { existsSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { namesIn } from '../platform/files.ts';
+import { isReallyBelow, namesIn } from '../platform/files.ts';
 import { bytesIn } from '../store/prune.ts';
 import { recordedRoots } from '../store/run-file.ts';
-import { type Env, isBelow, statePaths } from '../store/state.ts';
+import { type Env, statePaths } from '../store/state.ts';
 import { sweepCleanPlaces } from './clean-checkout.ts';
 import { topIn } from './own-folder.ts';
 
@@ -38,8 +38,8 @@ function isNeeded(place: string, top: string, roots: readonly string[]): boolean
   if (isNew(place)) return true;
   const [project, below] = top.split('/.ralph/worktrees/');
   if (below !== undefined && !existsSync(join(place, 'objects')))
-    return existsSync(top) || roots.some(root => root === project || isBelow(project ?? top, root));
-  return roots.some(root => isBelow(top, root));
+    return existsSync(top) || roots.some(root => root === project || isReallyBelow(root, project ?? top));
+  return roots.some(root => isReallyBelow(root, top));
 }
 
 /** Milliseconds: a run that begins has it made first, and is on record only then. */

@@ -1,8 +1,9 @@
 /** git's own locks on its index and its refs, when the process that held them was killed before it could take them away. */
+
 import { existsSync, readdirSync, readFileSync, readlinkSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { isReallyBelow } from '../platform/files.ts';
 import { identify } from '../platform/process-table.ts';
-import { isBelow } from '../store/state.ts';
 import { sweepIndexes } from './commit-in-repository.ts';
 import { folderOf } from './own-folder.ts';
 import { findRepository, type Place, type Repository } from './repository.ts';
@@ -30,7 +31,7 @@ export async function clearGitLocks(place: Place, { from, to }: Span): Promise<r
     const made = statSync(lock, { throwIfNoEntry: false })?.mtimeMs ?? 0;
     const isOthers = made < from - 1000 || made > to + AFTER || isBusy;
     // In Ralph's own git directory it is that of another run, and holds nobody else.
-    if (isOthers && isBelow(own, lock)) return [];
+    if (isOthers && isReallyBelow(lock, own)) return [];
     if (isOthers)
       return `${lock} is there, and it is not known to be this run's: remove it yourself if no git is running`;
     rmSync(lock, { force: true });
@@ -59,7 +60,7 @@ function gitIsRunning(folders: readonly string[]): boolean {
     try {
       if (!/^git/.test(readFileSync(`/proc/${Number(pid)}/comm`, 'utf8'))) return false;
       const cwd = readlinkSync(`/proc/${pid}/cwd`);
-      return folders.some(folder => isBelow(folder, cwd));
+      return folders.some(folder => isReallyBelow(cwd, folder));
     } catch {
       return false; // no process, gone, or somebody else's
     }

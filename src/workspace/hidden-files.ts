@@ -35,7 +35,9 @@ export function watchHidden() {
     );
     for (const path of fresh) if (ignored.has(path)) known.add(path);
     const hidden = fresh.filter(path => !ignored.has(path));
-    return hidden.filter(path => !hidden.some(other => other.endsWith('/') && isBelow(path, other)));
+    return hidden.filter(
+      path => !hidden.some(other => other.endsWith('/') && path !== other && path.startsWith(other)),
+    );
   };
 }
 
@@ -53,10 +55,6 @@ export function isEmptyFolder(top: string, path: string): boolean {
       entry => entry.isDirectory() && isEmpty(join(folder, entry.name)),
     ) === true;
   return path.endsWith('/') && isEmpty(join(top, path));
-}
-
-function isBelow(path: string, folder: string): boolean {
-  return path !== folder && path.startsWith(folder);
 }
 
 async function writeRules(own: OwnGit, tree: string, folder: string): Promise<boolean> {

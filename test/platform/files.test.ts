@@ -1,6 +1,7 @@
+import { symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { readIfThere, readPages, writeAtomic } from '../../src/platform/files.ts';
+import { isBelow, isReallyBelow, readIfThere, readPages, writeAtomic } from '../../src/platform/files.ts';
 import { folder } from '../rig/repo.ts';
 
 test('what is written on the way to an atomic write lies in the folder that is named for it', () => {
@@ -18,6 +19,27 @@ test('what cannot be read is named, so that it is the sentence of a problem and 
   const named = expect.objectContaining({ code: 'EISDIR', path: path('place') });
   expect(caught(() => readIfThere(path('place')))).toEqual(named);
   expect(caught(() => readPages(path('place'), () => {}))).toEqual(named);
+});
+
+test.each([
+  ['/a', '/a', true],
+  ['/a/b', '/a', true],
+  ['/a/b', '/a/', true],
+  ['/a/..b', '/a', true],
+  ['/a/...', '/a', true],
+  ['/a', '/', true],
+  ['/ab', '/a', false],
+  ['/', '/a', false],
+  ['/a/../b', '/a', false],
+])('%s below %s: %s', (path, folder, expected) => expect(isBelow(path, folder)).toBe(expected));
+
+test('a link leads below where it points to, also to what is not there yet', () => {
+  const [{ path: inside, write }, { dir }] = [folder(), folder()];
+  write('kept', '');
+  symlinkSync(dir, inside('way'));
+  expect(isReallyBelow(inside('way/new/file'), dir)).toBe(true);
+  expect(isReallyBelow(inside('way/new/file'), inside('.'))).toBe(false);
+  expect(isReallyBelow(inside('new/file'), inside('.'))).toBe(true);
 });
 
 function caught(action: () => unknown): unknown {

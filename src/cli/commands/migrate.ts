@@ -5,10 +5,9 @@ import { type Migrated, migrateSettings } from '../../config/migrate.ts';
 import { SETTINGS_VERSION } from '../../config/names.ts';
 import type { Problem } from '../../domain/text/problem.ts';
 import { createRedactor } from '../../domain/text/secrets.ts';
-import { readIfThere, writeAtomic } from '../../platform/files.ts';
+import { isReallyBelow, readIfThere, writeAtomic } from '../../platform/files.ts';
 import { diffLines } from '../../report/changes.ts';
 import { projectPaths } from '../../store/paths.ts';
-import { isBelow } from '../../store/state.ts';
 import { answer, type Call, type CliCommand, Problems } from '../command.ts';
 import { styleOf } from '../reporters.ts';
 
@@ -59,7 +58,7 @@ function readOne(
   ];
   const stat = lstatSync(path, { throwIfNoEntry: false });
   if (!stat) return isYaml ? refused('there is no such file') : [];
-  if (!isBelow(root, path))
+  if (!isReallyBelow(path, root))
     return refused('is not in the project', `change what is in ${root} alone, or use -C`);
   if (!stat.isFile()) return refused('is not a file', 'name the file itself');
   const migrated = migrateSettings(readIfThere(path) ?? '', name, !isYaml);

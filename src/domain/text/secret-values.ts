@@ -6,7 +6,8 @@ export interface SecretForm {
   readonly isWord: boolean;
 }
 
-type Env = Readonly<Record<string, string | undefined>>;
+/** The variables that a program is started with. */
+export type Env = Readonly<Record<string, string | undefined>>;
 
 /** The longest first, so that no form takes a part out of another. */
 export function secretForms(env: Env): readonly SecretForm[] {

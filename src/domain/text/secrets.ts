@@ -3,7 +3,7 @@
 import { matchesText } from './glob.ts';
 import { createTrigrams, HIDDEN, hideTokens, openWord } from './secret-formats.ts';
 import { createScanner, type SecretScan } from './secret-scan.ts';
-import { passwordsIn, type SecretForm, secretForms } from './secret-values.ts';
+import { type Env, passwordsIn, type SecretForm, secretForms } from './secret-values.ts';
 import { visible } from './visible.ts';
 
 export interface Redact {
@@ -13,8 +13,6 @@ export interface Redact {
   /** Looks through bytes before they are read as a text. */
   readonly scan: () => SecretScan;
 }
-
-type Env = Readonly<Record<string, string | undefined>>;
 
 /**
  * Takes secrets out of a text: the values of variables that look like secrets, in every form that they are usually printed in, passwords in

@@ -1,8 +1,10 @@
 /** Signatures by OpenSSH: `ssh-keygen -Y`, so that nobody needs a key for Ralph alone. */
+
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { isProblem, type Problem } from '../../domain/text/problem.ts';
+import type { Env } from '../../domain/text/secret-values.ts';
 import { type Answered, askProgram } from '../../platform/ask.ts';
 import { errorLine } from '../../platform/error-words.ts';
 import { readIfThere } from '../../platform/files.ts';
@@ -11,8 +13,6 @@ import { findProgram } from '../../platform/programs.ts';
 import type { Signature } from './envelope.ts';
 
 const NAMESPACE = 'ralph-proof@v1';
-
-type Env = Readonly<Record<string, string | undefined>>;
 
 export interface SshWorld {
   readonly cwd: string;
