@@ -76,6 +76,7 @@ export default defineConfig({
     testTimeout: 300_000,
     hookTimeout: 300_000,
     expect: { poll: { timeout: 120_000 } },
+    globalSetup: ['test/rig/places.ts'],
     setupFiles: ['test/rig/seed.ts'],
     tags: [
       { name: PROMISE, description: 'Runs a program, and holds a promise of the contract.' },

@@ -4,6 +4,7 @@ import { PROMISE_IDS } from '../promises.ts';
 export default defineConfig({
   test: {
     include: ['test/browser/**/*.test.ts'],
+    globalSetup: ['test/rig/places.ts'],
     setupFiles: ['test/rig/seed.ts'],
     testTimeout: 120_000,
     hookTimeout: 60_000,

@@ -46,7 +46,7 @@ describeWithPostgres('Claude Code in a fleet', () => {
       startRalph(['worker', '--sandbox', 'none'], machine);
     const one = start(machines[0]);
     const turns = () => server.requests.filter(({ kind }) => kind === 'step').length;
-    await vi.waitFor(() => expect(turns()).toBe(2), { timeout: 60_000, interval: 50 });
+    await vi.waitFor(() => expect(turns()).toBe(2), { timeout: 240_000, interval: 50 });
     const two = start(machines[1]);
     await two.until('started');
     one.process.kill('SIGKILL');
@@ -57,7 +57,7 @@ describeWithPostgres('Claude Code in a fleet', () => {
         expect(await standing()).toEqual({
           ...{ state: 'done', fence: 2, stop_reason: 'all_checks_passed', job: null },
         }),
-      { timeout: 120_000, interval: 100 },
+      { timeout: 240_000, interval: 100 },
     );
     expect(turns()).toBe(STEPS.length);
     const files = git('--git-dir', remote, 'ls-tree', '-r', '--name-only', `ralph/${unit}`);

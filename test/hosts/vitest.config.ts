@@ -8,8 +8,8 @@ export default defineConfig({
     include: [process.env.RALPH_RECORD ? 'test/hosts/record.ts' : 'test/hosts/**/*.test.ts'],
     // Four turns of the slowest agent on a busy machine; nothing here waits by the clock.
     tags: PROMISE_IDS.map(name => ({ name })),
-    testTimeout: 240_000,
-    hookTimeout: 240_000,
+    testTimeout: 600_000,
+    hookTimeout: 600_000,
     // One more than the cores of CI: half of the time an agent waits, for a retry, a limit or a grace to pass.
     maxWorkers: 3,
     maxConcurrency: 2,

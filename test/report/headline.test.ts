@@ -1,7 +1,4 @@
 /** No headline contradicts the proof beside it: for every ending of every command, in every reader. */
-import { mkdtempSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { type Proof, type Proven, provenWords, UNPROVEN } from '../../src/domain/checks/proof.ts';
 import type { LaneOutcome, LaneState } from '../../src/domain/lanes/board.ts';
@@ -25,6 +22,7 @@ import { storyOf } from '../../src/report/simulate.ts';
 import { summaryLines } from '../../src/report/summary.ts';
 import { escapeMarkup } from '../../src/report/words.ts';
 import { overviewOf } from '../../src/store/overview.ts';
+import { folder } from '../rig/repo.ts';
 import { writeRun } from '../rig/written-run.ts';
 import { RUN_STARTED } from './events.ts';
 
@@ -194,7 +192,7 @@ interface Written extends ReadRun {
 /** A ledger on disk, read again as every reader does. */
 function written(kind: Kind, reason: StopReason, level: Proof['level']): Written {
   const { lanes } = kind.result ?? {};
-  const run = writeRun(mkdtempSync(join(tmpdir(), 'headline-')), {
+  const run = writeRun(folder('headline-').dir, {
     command: kind.command,
     checks: level === 'claimed' ? [] : ['npm test'],
     iterations: lanes ? 0 : 1,

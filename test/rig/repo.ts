@@ -21,6 +21,12 @@ export function folder(name = 'ralph test '): Repo {
 }
 
 const MOST_OUTPUT = 64 * 1024 * 1024;
+/** Each commit would start two programs more, that find nothing to do. */
+const WITHOUT_UPKEEP = {
+  GIT_CONFIG_COUNT: '1',
+  GIT_CONFIG_KEY_0: 'maintenance.auto',
+  GIT_CONFIG_VALUE_0: 'false',
+};
 
 /** One that is there already. */
 export function repoAt(dir: string): Repo {
@@ -38,7 +44,7 @@ export function repoAt(dir: string): Repo {
       execFileSync('git', args, {
         cwd: dir,
         encoding: 'utf8',
-        env: gitEnv(),
+        env: { ...gitEnv(), ...WITHOUT_UPKEEP },
         maxBuffer: MOST_OUTPUT,
         stdio: ['ignore', 'pipe', 'pipe'],
       }),
@@ -75,13 +81,6 @@ export function gitEnv(): Record<string, string> {
 
 /** The same with a state folder of its own, for a test or for a file of them. */
 export function stateEnv(): Record<string, string> {
-  const state = mkdtempSync(join(tmpdir(), 'ralph-state-'));
-  if (states.length === 0)
-    process.once('exit', () => {
-      for (const each of states) rmSync(each, { recursive: true, force: true });
-    });
-  states.push(state);
+  const state = mkdtempSync(join(process.env.RALPH_TEST_PLACES ?? tmpdir(), 'ralph-state-'));
   return { ...gitEnv(), XDG_STATE_HOME: state };
 }
-
-const states: string[] = [];

@@ -1,5 +1,5 @@
 /** In CI properties try the same examples each time, so that a red run is about the change. At home every run tries others. */
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
@@ -8,7 +8,7 @@ if (process.env.CI) fc.configureGlobal({ ...fc.readConfigureGlobal(), seed: 1 })
 
 /** A state folder for all that a test process does and starts: commands of one test see what the others have recorded. */
 if (!process.env.XDG_STATE_HOME?.includes('ralph-test-state-')) {
-  const state = mkdtempSync(join(tmpdir(), 'ralph-test-state-'));
-  process.env.XDG_STATE_HOME = state;
-  process.on('exit', () => rmSync(state, { recursive: true, force: true }));
+  process.env.XDG_STATE_HOME = mkdtempSync(
+    join(process.env.RALPH_TEST_PLACES ?? tmpdir(), 'ralph-test-state-'),
+  );
 }

@@ -34,7 +34,7 @@ export function hasTerminal(): boolean {
 }
 
 /** Milliseconds. Far more than anything needs on a busy machine; what is not there then never comes. */
-export const PATIENCE = 60_000;
+export const PATIENCE = 180_000;
 
 export function startTerminal({ cwd, env, argv, columns = 120, rows = 40 }: TerminalOptions): Terminal {
   const socket = `ralph-${process.pid}-${Math.random().toString(36).slice(2)}`;
