@@ -46,7 +46,7 @@ const ELSEWHERE: readonly (readonly [pattern: RegExp, why: string])[] = [
   [/--watch/, 'shows until Ctrl-C: test/scenarios/status.test.ts'],
   [/\bgh pr\b/, 'needs GitHub'],
   [/^npm (audit|view)\b|\bADDRESS\b/, 'needs a release that was published'],
-  [/^ralph (fleet|worker)\b/, 'needs a PostgreSQL: test/fleet/'],
+  [/^ralph (fleet|worker|watch --fleet)\b/, 'needs a PostgreSQL: test/fleet/'],
   [/^(sudo apt|pg_dump|psql|pg_restore)\b/, 'needs a PostgreSQL: test/fleet/backup.test.ts'],
   [/pytest|origin\/main/, 'needs pytest and a remote'],
   [/^git fetch && ralph land UNIT/, 'needs what came of a unit: test/scenarios/land.test.ts'],

@@ -17,6 +17,7 @@ import { remoteLanes } from '../fleet/story-lanes.ts';
 import { textAt } from '../fleet/submit.ts';
 import { shownBranch, type Unit } from '../fleet/unit.ts';
 import type { RunUnit, RunWorld } from '../fleet/work-unit.ts';
+import { roomFor } from '../forge/again.ts';
 import type { Job, StoryLane } from '../opening/job.ts';
 import { commitsOnly, laneSettings, laneTask } from '../opening/jobs/parallel.ts';
 import { parallelStories, storyJob } from '../opening/jobs/parallel-stories.ts';
@@ -127,9 +128,9 @@ async function jobOf(
   world: RunWorld,
   sentBack: SentBack | undefined,
 ): Promise<Job | Problem> {
-  const { task, folder = 'ralph', tasks, story } = unit.config;
+  const { task, folder = 'ralph', tasks, story, issue } = unit.config;
   const elsewhere = elsewhereOf(unit, world, settings);
-  if (unit.kind === 'loop') return taskJob({ task: task ?? unit.title });
+  if (unit.kind === 'loop') return taskJob({ task: task ?? unit.title, issue });
   if (unit.kind === 'prd' && tasks !== undefined) {
     const source = await textAt(place.own.repository.git, unit.base, tasks);
     return isProblem(source) ? source : parallelTasks(tasks, source, settings, elsewhere);
@@ -192,6 +193,13 @@ function resultBefore({ result }: RunState): LoopResult | undefined {
   return result?.stopReason === 'interrupted' ? undefined : result;
 }
 
+/** As many iterations as it was given when it was reopened last. */
+function withRoom(ready: SetUp, { maximumIterations }: Readonly<Record<string, unknown>>): SetUp {
+  if (typeof maximumIterations !== 'number') return ready;
+  const more = { maximumIterations };
+  return { ...ready, flags: { ...ready.flags, ...more }, settings: { ...ready.settings, ...more } };
+}
+
 async function resume(
   unit: Unit,
   place: Place,
@@ -200,18 +208,19 @@ async function resume(
 ): Promise<LoopResult | Problem> {
   const { project, settings } = ready;
   let known: LoopResult | undefined;
-  const again = await reopen(unit.id, {
+  const again = await reopen<SetUp>(unit.id, {
     ...{ project, env: world.env, elsewhere: elsewhereOf(unit, world, settings) },
     ...(unit.kind === 'story' && { lane: laneOf(unit, place, world) }),
-    async continueWith({ past, doubts: [what] }) {
+    async continueWith({ file, past, doubts: [what] }) {
       if (what !== undefined) return [{ where: unit.id, what }];
-      known = resultBefore(past);
-      return known ? [] : ready;
+      known = unit.reopened ? undefined : resultBefore(past);
+      return known ? [] : withRoom(ready, { ...file.given.flags, ...(unit.reopened && roomFor(past)) });
     },
   });
   if (known) return known;
   if (!('job' in again)) return again[0] as Problem;
-  const opened = await openRun({ ...requestOf(unit, ready, world, again.job), resumed: again.resumed });
+  const request = requestOf(unit, again.ready, world, again.job);
+  const opened = await openRun({ ...request, resumed: again.resumed });
   if (isProblem(opened)) return opened;
   await world.hear();
   return opened.run();

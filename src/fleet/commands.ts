@@ -1,5 +1,5 @@
 /** What units are told: by whom, and whether their worker has heard it. */
-import { type Message, messageId } from '../store/inbox.ts';
+import { type Message, messageId, roundId } from '../store/inbox.ts';
 import type { LedgerLine } from '../store/journal.ts';
 import type { Sent } from '../store/send.ts';
 import type { Database, Querying } from './database.ts';
@@ -149,13 +149,24 @@ export async function cancelUnit(
 }
 
 /** The name under which a command lies in the inbox of its run: the same for every worker that is told. */
-export function messageName({ id, at }: Pick<Told, 'id' | 'at'>): string {
-  return messageId(at, Number(id).toString(16).padStart(8, '0').slice(-8));
+export function messageName({ id, at, body }: Pick<Told, 'id' | 'at' | 'body'>): string {
+  const round = roundOf(body);
+  return round === undefined
+    ? messageId(at, Number(id).toString(16).padStart(8, '0').slice(-8))
+    : roundId(round);
 }
 
-/** Commands whose effect is in these lines: a pause has had its effect when the run continues, and not before. */
+/** A row may hold anything: only what is a name becomes part of a path. */
+function roundOf(body: Message): string | undefined {
+  const { round } = body as { readonly round?: unknown };
+  return typeof round === 'string' && /^[0-9a-f]{8}$/.test(round) ? round : undefined;
+}
+
+/** Commands whose effect is in these lines: a pause has had its effect when the run continues, and not before. A round has it at its end. */
 export function heardIn(lines: readonly LedgerLine[], told: readonly Told[]): readonly string[] {
-  const named = new Map(told.map(each => [messageName(each), each]));
+  const named = new Map(
+    told.filter(({ body }) => roundOf(body) === undefined).map(each => [messageName(each), each]),
+  );
   return lines.flatMap(({ type, text }) => {
     if (type === 'hint-delivered') return named.get(JSON.parse(text).hint)?.id ?? [];
     if (type === 'question-answered') return named.get(JSON.parse(text).message)?.id ?? [];

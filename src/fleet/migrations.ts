@@ -154,6 +154,23 @@ update ralph.unit u set cancel = case when (c.body->>'gently')::boolean then 'ge
 delete from ralph.command where body->>'kind' = 'cancel';
 `,
   },
+  {
+    version: 3,
+    name: 'a unit that is over may be worked on again',
+    // An older worker takes no unit that was reopened: its min_version says so.
+    minVersion: 2,
+    sql: `
+-- Until its ledger says that it was resumed: the result in it is not the last word.
+alter table ralph.unit add column reopened boolean not null default false;
+-- Who watches the issues of a repository for this fleet.
+create table ralph.watch (
+  id text primary key,
+  watcher text not null,
+  host text not null,
+  seen_at timestamptz not null default now()
+);
+`,
+  },
 ];
 
 /** What this Ralph writes and understands: the number of its newest migration. */

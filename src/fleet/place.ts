@@ -171,7 +171,8 @@ export async function getReady(
   const paths = pathsOf(world, unit);
   const lines = await allLines(database, unit.id);
   const after = lines.at(-1)?.seq ?? 0;
-  if (before === worker && existsSync(paths.run) && unit.carry !== null) {
+  // One that was reopened may begin with other files, and its ledger has lines that were written elsewhere.
+  if (before === worker && existsSync(paths.run) && unit.carry !== null && !unit.reopened) {
     const place = await openPlace(placeFolder(folder, unit.id), env);
     return isProblem(place)
       ? place

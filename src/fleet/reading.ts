@@ -8,6 +8,7 @@ import { parseObject } from '../domain/text/json.ts';
 import { isProblem, type Problem } from '../domain/text/problem.ts';
 import { ensureFolder, fileSize, readIfThere, writeWhole } from '../platform/files.ts';
 import { sha256 } from '../platform/hash.ts';
+import type { Message } from '../store/inbox.ts';
 import { leaseElsewhere, removeLease } from '../store/lease.ts';
 import { lastEntry, lineEndingAt } from '../store/ledger-end.ts';
 import { newRunPaths, type ProjectPaths, projectPaths, type RunPaths } from '../store/paths.ts';
@@ -19,6 +20,7 @@ import { readArtifacts } from './artifacts.ts';
 import { addToLedger, writeLedger } from './carry.ts';
 import type { Database } from './database.ts';
 import { type CopyWorld, copyLedger } from './ledger-copy.ts';
+import { reopenUnit } from './reopen.ts';
 import { OVER, type Unit } from './unit.ts';
 import { childrenOf, extendLedger, readLines, unitOf } from './units.ts';
 
@@ -33,6 +35,8 @@ export interface UnitReading {
   refresh(): Promise<void>;
   /** Where the next lines of a unit that is over go as well. */
   extend(world: Pick<CopyWorld, 'lost' | 'troubled' | 'abort'>): RunCopy;
+  /** It is over, and is worked on again with this. Returns why not. */
+  reopen(told: readonly Message[]): Promise<Problem | undefined>;
 }
 
 /** With those that belong to it. */
@@ -60,6 +64,7 @@ export async function openReading(database: Database, env: Env, id: string): Pro
         refused: world.lost,
         figures: () => ({}),
       }),
+    reopen: told => reopenUnit(database, id, told),
   };
 }
 

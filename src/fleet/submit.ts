@@ -3,18 +3,21 @@ import { randomBytes } from 'node:crypto';
 import { defined } from '../domain/text/fields.ts';
 import { isProblem, type Problem } from '../domain/text/problem.ts';
 import { hideTokens } from '../domain/text/secret-formats.ts';
+import { createRedactor, redactDeep } from '../domain/text/secrets.ts';
 import type { Env } from '../platform/git.ts';
 import { sha256 } from '../platform/hash.ts';
 import { reachingGit } from '../workspace/remote.ts';
 import type { Database } from './database.ts';
 import { openQueues } from './lease.ts';
 import { FLEET_VERSION } from './migrations.ts';
-import { isAddress, queueOf, type Unit, type UnitState } from './unit.ts';
-import { addUnit, findLike, type NewUnit } from './units.ts';
+import { isAddress, queueOf, type Unit, type UnitConfig, type UnitState } from './unit.ts';
+import { addUnit, findLike, type NewUnit, unitOf } from './units.ts';
 
 export interface Submission extends Omit<NewUnit, 'id' | 'parent' | 'minVersion' | 'likeness'> {
   /** The same list once more, beside the one that is there. */
   readonly again: boolean;
+  /** The only one that it may have; else it gets a new one. */
+  readonly id?: string;
 }
 
 export interface Submitted {
@@ -26,7 +29,7 @@ export interface Submitted {
 /** A list that is there already, or was done, is not there twice: each of its stories would be paid for twice. */
 export async function submitUnit(
   database: Database,
-  { again, ...submission }: Submission,
+  { again, id: own, ...submission }: Submission,
   now: Date,
 ): Promise<Submitted | Problem> {
   const { budget, depends } = submission;
@@ -55,9 +58,9 @@ export async function submitUnit(
   await openQueues(database, unit);
   for (;;) {
     const stamp = now.toISOString().replace(/[-:]/g, '').replace('T', '-').slice(0, 15);
-    const id = `${stamp}-${randomBytes(3).toString('hex').slice(0, 5)}`;
+    const id = own ?? `${stamp}-${randomBytes(3).toString('hex').slice(0, 5)}`;
     if (await addUnit(database, { ...unit, id, parent: null })) return { unit: id };
-    const like = await findLike(database, likeness);
+    const like = own === undefined ? await findLike(database, likeness) : await unitOf(database, own);
     if (like) return { unit: like.id, before: like.state };
   }
 }
@@ -74,6 +77,17 @@ export function checkRepoUrl(url: string, where = '--repo'): Problem | undefined
   if (isPlain) return undefined;
   const what = 'there is a password in it, and everybody in the fleet reads it';
   return { where, what, fix: 'leave it out: each worker has its own way to reach the repository' };
+}
+
+/** What is in the database is read by everybody in the fleet, and by every worker. */
+export function secretIn(config: UnitConfig, env: Env): Problem | undefined {
+  if (JSON.stringify(redactDeep(config, createRedactor(env))) === JSON.stringify(config)) return undefined;
+  const what = 'there is a secret of your environment in it, and units hold none';
+  return {
+    where: 'the task or a flag',
+    what,
+    fix: 'let the command read it from the environment of the worker',
+  };
 }
 
 export type Source = Pick<Unit, 'repoUrl' | 'base'>;

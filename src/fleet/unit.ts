@@ -2,6 +2,7 @@
 import type { SentBack } from '../domain/lanes/board.ts';
 import type { StopReason } from '../domain/run/stop-reason.ts';
 import { sha256 } from '../platform/hash.ts';
+import type { GivenIssue } from '../store/run-file.ts';
 
 export type UnitState =
   | 'waiting'
@@ -29,6 +30,8 @@ export interface UnitConfig {
   readonly tasks?: string;
   /** Of one story, or one task of a list. */
   readonly story?: StoryGiven;
+  /** Of a loop: the issue that it is for. */
+  readonly issue?: GivenIssue;
 }
 
 export interface StoryGiven {
@@ -65,6 +68,8 @@ export interface Unit {
   readonly takeovers: number;
   /** Somebody has cancelled it, and its worker has not ended it yet. */
   readonly cancel: 'now' | 'gently' | null;
+  /** It was over, and is worked on again: the result on its ledger is not the last word. */
+  readonly reopened: boolean;
   readonly carry: string | null;
   readonly carryFence: number | null;
   readonly headSha: string | null;

@@ -17,7 +17,7 @@ export function executing({ query }: Querying) {
 }
 
 const COLUMNS = `id, kind, parent, title, owner, repo_url as "repoUrl", base, config, needs, account, budget, priority, depends,
-  min_version as "minVersion", state, fence::int as fence, worker, takeovers, cancel, carry, carry_fence::int as "carryFence", head_sha as "headSha",
+  min_version as "minVersion", state, fence::int as fence, worker, takeovers, cancel, reopened, carry, carry_fence::int as "carryFence", head_sha as "headSha",
   stop_reason as "stopReason", detail, cost::float8 as cost, iterations, ready_at as "readyAt", submitted_at as "submittedAt",
   started_at as "startedAt", ended_at as "endedAt"`;
 
@@ -185,7 +185,7 @@ export async function writeProgress(
     if (lines.length > 0) await insertLines(tx, { id, fence }, lines);
     await tx.query(
       `update ralph.unit set carry = coalesce($3, carry), carry_fence = case when $3::text is null then carry_fence else $2 end,
-         takeovers = case when $6 then 0 else takeovers end, waits = case when $6 then 0 else waits end,
+         takeovers = case when $6 then 0 else takeovers end, waits = case when $6 then 0 else waits end, reopened = reopened and not $7,
          cost = coalesce($4, cost), iterations = coalesce($5, iterations) where id = $1`,
       [
         id,
@@ -194,6 +194,7 @@ export async function writeProgress(
         cost ?? null,
         iterations ?? null,
         lines.some(({ type }) => PROGRESS.has(type)),
+        lines.some(({ type }) => type === 'run-started' || type === 'run-resumed'),
       ],
     );
     if (heard.length > 0)
@@ -293,6 +294,12 @@ export async function releaseUnit(
     await more(tx);
     return true;
   });
+}
+
+/** What is on the branch of a pull request is put there by whoever follows that, and by nobody else: never by force, and proven. */
+export async function hasPullRequest(database: Querying, id: string): Promise<boolean> {
+  const sql = "select 1 from ralph.event where unit = $1 and type = 'forge' limit 1";
+  return (await database.query(sql, [id])).rowCount === 1;
 }
 
 /** What came of a unit is on record, and its branch cannot be had: whoever looks at the unit sees it, and where the work is. */

@@ -29,6 +29,7 @@ import { heldRef, shownBranch, type Unit } from './unit.ts';
 import {
   type Claim,
   type Ending,
+  hasPullRequest,
   MOST_REFUSALS,
   MOST_WAITS,
   noteNotShown,
@@ -298,7 +299,8 @@ async function finish(
     return true;
   }
   // That of a list was moved story by story, and by nobody else.
-  const shown = unit.kind === 'prd' ? undefined : await remote.put(head, `refs/heads/${shownBranch(unit)}`);
+  const isOthers = unit.kind === 'prd' || (await hasPullRequest(database, unit.id));
+  const shown = isOthers ? undefined : await remote.put(head, `refs/heads/${shownBranch(unit)}`);
   if (shown) say('not-shown', unit.id, { why: formatProblem(shown) });
   if (shown?.answer === 'stop') await noteNotShown(database, unit, formatProblem(shown));
   // Else whoever gets the job tries it again.

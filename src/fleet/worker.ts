@@ -13,7 +13,7 @@ import { standingOf } from './commands.ts';
 import type { Querying } from './database.ts';
 import { completeJob, type Job, keepBeating } from './lease.ts';
 import { flawOf, type Queued, queueOf, type Unit } from './unit.ts';
-import { claimUnit, noteNotShown, unitOf } from './units.ts';
+import { claimUnit, hasPullRequest, noteNotShown, unitOf } from './units.ts';
 import { type HeldUnit, holdUnit, type UnitWorld } from './work-unit.ts';
 
 export interface WorkerOptions extends Omit<UnitWorld, 'settleJob' | 'onLost'> {
@@ -254,7 +254,8 @@ async function finishOver(
   showing.add(id);
   try {
     const unit = await unitOf(database, id);
-    const hasWork = unit && unit.headSha !== null && flawOf(unit) === undefined;
+    const isShown = unit && unit.headSha !== null && flawOf(unit) === undefined;
+    const hasWork = isShown && !(await hasPullRequest(database, id));
     const problem = hasWork ? await showBranch(unit, draining) : undefined;
     if (problem) say('not-shown', id, { why: formatProblem(problem) });
     const isAgain = isRefusal(problem) && problem.answer !== 'stop' && job.retryCount < MOST_SHOWN;

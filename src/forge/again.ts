@@ -1,12 +1,15 @@
 /** A run that is continued for its pull request, or for its issue: with room for more iterations. */
 import type { RunState } from '../domain/run/state.ts';
+import { isSuccess } from '../domain/run/stop-reason.ts';
 import type { Problem } from '../domain/text/problem.ts';
 import type { Reopened } from '../opening/reopen.ts';
 import { resumeRun } from '../opening/resume-run.ts';
 import type { SetUp } from '../opening/set-up.ts';
 import type { Env } from '../platform/git.ts';
 import { loadState } from '../store/checkpoint.ts';
+import { readRounds } from '../store/inbox.ts';
 import { type ProjectPaths, runPaths } from '../store/paths.ts';
+import type { UnitSource } from './pull-request.ts';
 
 export interface Again {
   readonly project: ProjectPaths;
@@ -34,13 +37,26 @@ export function reopenRun({
 const MORE = 3;
 
 /** As many as it was given at first; one that was cut off has those that it had. */
-function roomFor({ results, head, result, board }: RunState): { readonly maximumIterations?: number } {
+export function roomFor({ results, head, result, board }: RunState): { readonly maximumIterations?: number } {
   const most = head?.maxIterations;
   if (most === undefined || most === 0) return {};
   const used = board?.lanes.reduce((sum, { iterations }) => sum + iterations, 0) ?? results.length;
   if (!result) return { maximumIterations: most };
   const isHalf = result.stopReason === 'interrupted' || result.stopReason === 'blocked';
   return { maximumIterations: isHalf ? Math.max(most, used + MORE) : used + Math.max(MORE, most) };
+}
+
+/** A unit is worked on again by whichever worker is free, with what its pull request asks for. */
+export async function unitAgain(
+  { project, reopen, untilOver }: UnitSource,
+  id: string,
+): Promise<'proven' | 'stopped' | 'interrupted' | Problem> {
+  const paths = runPaths(project, id);
+  const problem = await reopen(readRounds(paths));
+  if (problem) return problem;
+  if (!(await untilOver())) return 'interrupted';
+  const { result } = loadState(paths).state;
+  return result && isSuccess(result.stopReason) ? 'proven' : 'stopped';
 }
 
 /** Why it cannot be continued. */

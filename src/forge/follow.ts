@@ -5,6 +5,7 @@ import { formatProblem, isProblem, type Problem } from '../domain/text/problem.t
 import { pause } from '../engine/wait.ts';
 import type { EndedRun } from '../opening/leavings.ts';
 import { hasRound, removeRounds } from '../store/inbox.ts';
+import { unitAgain } from './again.ts';
 import { lookAtPull, type Seen } from './facts.ts';
 import type { MergeMethod } from './forge.ts';
 import type { ForgeProblem } from './http.ts';
@@ -62,7 +63,9 @@ export async function followPullRequest(request: FollowRequest): Promise<FollowR
 /** A round that was prepared, or cut off, is finished first. */
 async function provenAgain(request: FollowRequest): Promise<EndedRun | FollowResult | Problem> {
   const { id } = request;
+  const { unit } = request;
   for (;;) {
+    if (unit && !(await unit.untilOver())) return { runId: id, outcome: 'interrupted' };
     const run = readRun(request);
     if (isProblem(run)) return run;
     const { result, forge, last } = run.past;
@@ -71,7 +74,7 @@ async function provenAgain(request: FollowRequest): Promise<EndedRun | FollowRes
       removeRounds(run.paths);
       return whyNotProven(id, result) ?? run;
     }
-    const how = await request.again();
+    const how = await (unit ? unitAgain(unit, id) : request.again());
     if (how === 'interrupted') return { runId: id, outcome: 'interrupted' };
     if (how === 'stopped' || isProblem(how)) return needsYou(request, how);
     removeRounds(run.paths);
@@ -230,9 +233,10 @@ async function perform(
 function whyNotAgain({ run, request, work }: Following): { readonly needsYou: string } | undefined {
   const { given, command } = run.file;
   const more = (why: string) => ({ needsYou: `It asks for more work, and ${why}` });
+  if (request.unit?.isContinued) return undefined;
   if (request.unit)
     return more(
-      `a unit that is over is not continued: submit another one that begins with ${work.branch} (\`--base\`), or start \`ralph loop\` on it.`,
+      `a list of a fleet that is over is not continued: submit a unit that begins with ${work.branch} (\`--base\`), or start \`ralph loop\` on it.`,
     );
   if (command === 'session')
     return more(

@@ -1,14 +1,14 @@
 /** Works on issues: a run for each, in a worktree on the base as the remote has it, and then what its pull request asks for. */
-import type { IssueRun, WatchRoom } from '../domain/forge/next-watch.ts';
+import type { IssueRun } from '../domain/forge/next-watch.ts';
 import { issueTask } from '../domain/forge/prompt.ts';
 import type { RecordedEvent } from '../domain/run/event.ts';
 import type { LoopResult } from '../domain/run/result.ts';
 import { isSuccess } from '../domain/run/stop-reason.ts';
 import { openQuestions } from '../domain/stories/questions.ts';
 import { defined } from '../domain/text/fields.ts';
-import { formatProblem, isProblem, type Problem } from '../domain/text/problem.ts';
-import { createStopRequest, type StopRequest } from '../engine/stop.ts';
-import { createWakeUp, pause } from '../engine/wait.ts';
+import { isProblem, type Problem } from '../domain/text/problem.ts';
+import type { StopRequest } from '../engine/stop.ts';
+import { pause } from '../engine/wait.ts';
 import type { Job } from '../opening/job.ts';
 import { issueName, taskJob } from '../opening/jobs/task.ts';
 import { openRun, type RunRequest } from '../opening/open-run.ts';
@@ -21,12 +21,14 @@ import { readMessages } from '../store/inbox.ts';
 import { isRunning } from '../store/lease.ts';
 import { isRecorded, type ProjectPaths, runPaths } from '../store/paths.ts';
 import { listRuns, readRunFile } from '../store/run-file.ts';
+import { send } from '../store/send.ts';
 import { createIntegration } from '../workspace/integration.ts';
 import { listWorktrees, openWorktree, type Worktree } from '../workspace/worktree.ts';
 import { withoutToken } from './address.ts';
 import { firstOf, reopenRun } from './again.ts';
 import { type FollowRequest, followPullRequest } from './follow.ts';
 import type { Issue } from './forge.ts';
+import { type Begin, createDriver, type Driven, type IssueWork, LOOK_EVERY } from './issue-driver.ts';
 import type { Access } from './pull-request.ts';
 import { whyNotProven } from './work.ts';
 
@@ -42,70 +44,36 @@ export interface IssueWorld extends Omit<FollowRequest, 'id' | 'abort' | 'again'
   onEvent(issue: number, event: RecordedEvent): void;
 }
 
-/** What is under way. */
-interface Driven {
-  readonly stop: StopRequest;
-}
-
-export type IssueWork = ReturnType<typeof createIssueWork>;
-
-export function createIssueWork(world: IssueWorld) {
+export function createIssueWork(world: IssueWorld): IssueWork {
   const { stop, parallel, project } = world;
-  const driven = new Map<number, Driven>();
   const working = new Set<number>();
-  const failed = new Map<number, { readonly label: number; readonly what: string }>();
-  const wakeUp = createWakeUp(stop.stopping);
   const runs = createIssueRuns(world);
   const budget = createSharedBudget(world);
-  let hasNews = false;
-  const stopAll = (how: 'now' | 'after-this-step') => {
-    for (const each of driven.values()) each.stop.request('interrupted', how);
-  };
-  stop.stopping.addEventListener('abort', () => stopAll('after-this-step'));
-  stop.abort.addEventListener('abort', () => stopAll('now'));
-  const drive = createDrive(world, { runs, budget, working });
+  const driver = createDriver(stop, createDrive(world, { runs, budget, working }));
   return {
-    runs,
-    isDriven: (issue: number) => driven.has(issue),
-    /** Nothing is under way, and nothing has ended since somebody looked. */
-    isIdle: () => driven.size === 0 && !hasNews,
-    room: (): WatchRoom => ({ slots: parallel - working.size, hasMoney: budget.hasMoney() }),
-    /** The latest run for it; undefined: there is none, and nothing was in its way. */
-    runOf(issue: number, label: number, hasNews: boolean): IssueRun | undefined {
+    ...driver,
+    ...runs,
+    refresh: async () => undefined,
+    stateOf: id => loadState(runPaths(project, id)).state,
+    unitOf: () => undefined,
+    room: () => ({ slots: parallel - working.size, hasMoney: budget.hasMoney() }),
+    runOf(issue, label, hasNews) {
       const id = runs.latest().get(issue);
-      const known = { isFailed: failed.get(issue)?.label === label, hasNews };
-      const isDriven = driven.has(issue);
+      const known = { isFailed: driver.isFailed(issue, label), hasNews };
+      const isDriven = driver.isDriven(issue);
       if (id !== undefined) return { ...readIssueRun(project, id, isDriven), ...known };
       if (!isDriven && !known.isFailed) return undefined;
       return { id: '', stand: isDriven ? 'driven' : 'stopped', isProven: false, ...known };
     },
-    /** What was in its way. */
-    failure: (issue: number) => failed.get(issue)?.what,
-    begin(issue: Issue, label: number, kind: 'start' | 'resume' | 'follow'): void {
-      const own = { stop: createStopRequest() };
-      driven.set(issue.number, own);
-      failed.delete(issue.number);
-      const over = (problem: Problem | undefined) => {
-        // What we have stopped ourselves is continued.
-        if (problem && !own.stop.stopping.aborted)
-          failed.set(issue.number, { label, what: formatProblem(problem) });
-        driven.delete(issue.number);
-        hasNews = true;
-        wakeUp.wake();
-      };
-      void drive(issue, kind, own).then(over, wakeUp.fail);
+    async answer(issue, text) {
+      const id = runs.latest().get(issue.number);
+      const sent = send(project, id, { kind: 'answer', story: issueName(issue), text }, systemClock.now());
+      if (isProblem(sent)) return sent;
+      return sent.done ? undefined : { where: id ?? '', what: sent.message };
     },
-    cancel(issue: number, why: string): void {
-      driven.get(issue)?.stop.request('cancelled', 'now', why);
-    },
-    /** Until something has ended, or for so long. */
-    async wait(ms: number): Promise<void> {
-      if (!hasNews && !stop.stopping.aborted) await wakeUp.wait(ms);
-      wakeUp.throwIfFailed();
-      hasNews = false;
-    },
-    async allOver(): Promise<void> {
-      for (; driven.size > 0; wakeUp.throwIfFailed()) await wakeUp.wait(LOOK_EVERY);
+    async cancel(issue, why) {
+      driver.cancel(issue, why);
+      return undefined;
     },
   };
 }
@@ -128,7 +96,7 @@ function createDrive(world: IssueWorld, { runs, budget, working }: DriveParts) {
       budget.of(issue).release();
     }
   };
-  return async (issue: Issue, kind: 'start' | 'resume' | 'follow', own: Driven) => {
+  return async (issue: Issue, kind: Begin, own: Driven) => {
     const { number } = issue;
     const { stopping } = own.stop;
     const id = runs.latest().get(number);
@@ -143,9 +111,6 @@ function createDrive(world: IssueWorld, { runs, budget, working }: DriveParts) {
     });
   };
 }
-
-/** Milliseconds between two looks at what has ended. */
-const LOOK_EVERY = 200;
 
 /** By their numbers, the latest run for each issue of this repository. What a run was given never changes. */
 function createIssueRuns({ project, access: { place } }: IssueWorld) {

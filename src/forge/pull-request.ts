@@ -15,6 +15,7 @@ import { patientRemote } from '../parallel/patient-remote.ts';
 import { tryTo } from '../platform/files.ts';
 import type { Env } from '../platform/git.ts';
 import { pullRequestBody } from '../report/pull-request.ts';
+import type { Message } from '../store/inbox.ts';
 import { readStories } from '../store/kept.ts';
 import type { ProjectPaths } from '../store/paths.ts';
 import type { RunCopy } from '../store/run-store.ts';
@@ -48,11 +49,18 @@ export interface PullRequestOptions {
 export interface UnitSource {
   /** Where the copy is. */
   readonly project: ProjectPaths;
-  /** The branch at the remote that has its work, and the commit that its worker has put there. */
+  /** The branch that it has at the remote. */
   readonly branch: string;
-  readonly head: string | null;
+  /** A worker can work on it again. */
+  readonly isContinued: boolean;
+  /** The commit that its last worker has put there, and the name that it has beside the branch. */
+  work(): { readonly head: string | null; readonly ref: string };
   /** Where its next lines go as well. */
-  readonly copy: RunCopy;
+  copy(): RunCopy;
+  /** Waits until nobody works on it, and reads what was done; false: stopped before. */
+  untilOver(): Promise<boolean>;
+  /** Lets it be worked on again with this. Returns why not. */
+  reopen(told: readonly Message[]): Promise<Problem | undefined>;
 }
 
 export interface PullRequestRequest extends CheckWatch {
@@ -144,6 +152,8 @@ export interface Access {
   /** Of the project. */
   readonly own: OwnGit;
   readonly remote: Remote;
+  /** Its address. */
+  readonly url: string;
   readonly base: string;
   readonly waits: HttpOptions;
   /** With the token, for whatever must not show it. */
@@ -185,7 +195,7 @@ export async function openAccess({
     longest: LONGEST_AWAY,
     waits: problem => say(`The remote: ${formatProblem(problem)}. Ralph tries until it answers.`),
   });
-  return { forge, place, own, remote, base, waits, secrets: { ...env, GH_TOKEN: token } };
+  return { forge, place, own, remote, url, base, waits, secrets: { ...env, GH_TOKEN: token } };
 }
 
 function wrongNames({ remote, base }: PullRequestOptions): Problem | undefined {
@@ -208,7 +218,7 @@ export function openLedger(
     const now = readRun(request);
     return isProblem(now)
       ? now
-      : openForgeLedger({ project, id, env: secrets, past: now.past, copy: unit?.copy }, saw);
+      : openForgeLedger({ project, id, env: secrets, past: now.past, copy: unit?.copy() }, saw);
   });
 }
 

@@ -14,8 +14,7 @@ import {
 import { openQuestions } from '../domain/stories/questions.ts';
 import { formatProblem, isProblem, type Problem } from '../domain/text/problem.ts';
 import { createRedactor } from '../domain/text/secrets.ts';
-import { issueName } from '../opening/jobs/task.ts';
-import { systemClock } from '../platform/clock.ts';
+import type { StopRequest } from '../engine/stop.ts';
 import { ensureFolder } from '../platform/files.ts';
 import { sha256 } from '../platform/hash.ts';
 import {
@@ -26,20 +25,23 @@ import {
   questionParts,
   STARTED_WORDS,
 } from '../report/issue-words.ts';
-import { loadState } from '../store/checkpoint.ts';
 import { LONGEST_TEXT } from '../store/inbox.ts';
-import { runPaths } from '../store/paths.ts';
-import { send } from '../store/send.ts';
 import { ownerOf, releaseOwner, tryClaim } from '../workspace/lock.ts';
 import { isOwn } from './facts.ts';
+import type { FollowRequest } from './follow.ts';
 import type { Issue } from './forge.ts';
 import type { ForgeProblem } from './http.ts';
+import type { IssueWork } from './issue-driver.ts';
 import { type IssueLook, lookAtIssue, type SeenIssue, same } from './issue-facts.ts';
-import { createIssueWork, type IssueWork, type IssueWorld } from './issue-work.ts';
 import { type Access, openAccess, openLedger } from './pull-request.ts';
 
-export interface WatchRequest extends Omit<IssueWorld, 'access'> {
+export interface WatchRequest extends Omit<FollowRequest, 'id' | 'abort' | 'again'> {
+  readonly stop: StopRequest;
   readonly label: string;
+  /** Which Ralph this is; undefined: the one of this folder on this machine. */
+  readonly who?: string;
+  /** Who works on the issues. */
+  work(access: Access): Promise<IssueWork>;
   /** Ends when nothing is left to do. */
   readonly once: boolean;
   /** Sees how an issue stands, whenever that changes. */
@@ -73,13 +75,13 @@ export async function watchIssues(request: WatchRequest): Promise<WatchResult | 
 
 const INTERRUPTED: WatchResult = { outcome: 'interrupted', open: 0 };
 
-interface Watching extends WatchRequest {
+interface Watching extends Omit<WatchRequest, 'work'> {
   readonly access: Access;
   readonly look: IssueLook;
   readonly work: IssueWork;
   /** What was shown of each issue last. */
   readonly shown: Map<number, string>;
-  /** What was in the way of each last. */
+  /** What was in the way of each last; 0: of them all. */
   readonly noted: Map<number, string>;
   /** How the pull request of each run stood when it was looked at last. */
   readonly heads: Map<string, string>;
@@ -94,8 +96,8 @@ async function openWatch(request: WatchRequest): Promise<Watching | Problem> {
   // The token of a workflow does not say who it is.
   const me = (await forge.me()) ?? 'github-actions[bot]';
   if (isProblem(me)) return me;
-  const who = sha256(`${hostname()}\0${project.root}`).slice(0, 12);
-  const work = createIssueWork({ ...request, access });
+  const who = sha256(request.who ?? `${hostname()}\0${project.root}`).slice(0, 12);
+  const work = await request.work(access);
   const redact = createRedactor(secrets);
   return {
     ...request,
@@ -141,7 +143,10 @@ async function lookOnce(
   const labelled = await look.forge.issues(look.label);
   if (isProblem(labelled)) return labelled;
   const wanted = new Map(labelled.map(issue => [issue.number, issue]));
-  const runs = [...work.runs.latest()].filter(([number, id]) => wanted.has(number) || isLeft(watching, id));
+  const away = await work.refresh([...wanted.keys()]);
+  note(watching, 0, away && formatProblem(away));
+  if (away) return { isUnsure: true, open: 0 };
+  const runs = [...work.latest()].filter(([number, id]) => wanted.has(number) || isLeft(watching, id));
   const begun = runs.map(([number]) => number).filter(number => wanted.has(number) || !settled.has(number));
   let [isUnsure, open] = [false, 0];
   // A place that is free from now on is for the next look: else the last in the row would get it.
@@ -161,8 +166,8 @@ async function lookOnce(
 const OPEN: readonly IssueStep['standing'][] = ['needs_you', 'asking', 'waiting', 'refused'];
 
 /** What was merged or closed is over, whatever its issue says. */
-function isLeft({ project }: Watching, id: string): boolean {
-  const { ended } = loadState(runPaths(project, id)).state.forge ?? {};
+function isLeft({ work }: Watching, id: string): boolean {
+  const { ended } = work.stateOf(id).forge ?? {};
   return !ended || ended.reason === 'needs_you' || ended.reason === 'pull_request_ready';
 }
 
@@ -212,15 +217,15 @@ async function stepIssue(
 
 /** What stands there is on the ledger of its run as well. The marks tell, so that a kill in between loses none of it. */
 async function noteSaid(watching: Watching, { issue, facts }: SeenIssue, id: string): Promise<void> {
-  const { project, access, stop } = watching;
-  const { said = [] } = id === '' ? {} : loadState(runPaths(project, id)).state;
+  const { work, access, stop } = watching;
+  const { said = [] } = id === '' ? {} : work.stateOf(id);
   const fresh = [...facts.said].filter(mark => !said.some(each => each.mark === mark));
   const notes = fresh.flatMap(mark => {
     const what = saidBy(mark, id);
     return what ? [{ type: 'forge-said', issue: issue.number, what, mark } as const] : [];
   });
   if (id === '' || notes.length === 0) return;
-  const ledger = await openLedger({ ...watching, id, abort: stop.stopping }, access);
+  const ledger = await openLedger({ ...watching, id, abort: stop.stopping, unit: work.unitOf(id) }, access);
   // Somebody works on it: at a later look.
   if (isProblem(ledger)) return;
   for (const note of notes) ledger.note(note);
@@ -228,28 +233,24 @@ async function noteSaid(watching: Watching, { issue, facts }: SeenIssue, id: str
 }
 
 async function seeIssue(
-  { look, work, project }: Watching,
+  { look, work }: Watching,
   number: number,
   listed: Issue | undefined,
 ): Promise<SeenIssue | ForgeProblem> {
   const issue = listed ?? (await look.forge.issue(number));
   if (isProblem(issue)) return issue;
-  const id = work.runs.latest().get(number);
+  const id = work.latest().get(number);
   if (id === undefined) return lookAtIssue(look, issue, null);
-  const { iteration } = openQuestions(loadState(runPaths(project, id)).state.questions)[0] ?? {};
+  const { iteration } = openQuestions(work.stateOf(id).questions)[0] ?? {};
   const asked = iteration === undefined ? undefined : issueMarks.question(id, iteration);
   return lookAtIssue(look, issue, asked);
 }
 
 /** Whether something has happened at a pull request that was ready since it was looked at last. */
-async function newsOf(
-  { work, look, project, heads }: Watching,
-  number: number,
-  isWanted: boolean,
-): Promise<boolean> {
-  const id = work.runs.latest().get(number);
+async function newsOf({ work, look, heads }: Watching, number: number, isWanted: boolean): Promise<boolean> {
+  const id = work.latest().get(number);
   if (id === undefined || !isWanted || work.isDriven(number)) return false;
-  const { forge } = loadState(runPaths(project, id)).state;
+  const { forge } = work.stateOf(id);
   if (forge?.number === undefined || forge.ended?.reason !== 'pull_request_ready') return false;
   const pull = await look.forge.pull(forge.number);
   const words = await look.forge.words(forge.number);
@@ -271,7 +272,7 @@ async function perform(
   step: IssueStep,
   act: IssueAct,
 ): Promise<'done' | 'later' | Problem> {
-  const { work, look, project } = watching;
+  const { work, look } = watching;
   const { number } = issue;
   const said = facts.said as Set<string>;
   const say = async (mark: string, ...parts: readonly string[]): Promise<'done' | 'later' | Problem> => {
@@ -290,15 +291,10 @@ async function perform(
       return begun;
     }
     case 'cancel':
-      work.cancel(number, `Nobody wants it any more: ${facts.why ?? ''}.`);
-      return 'later';
+      return (await work.cancel(number, `Nobody wants it any more: ${facts.why ?? ''}.`)) ?? 'later';
     case 'answer': {
-      const id = work.runs.latest().get(number);
       const text = answer?.text.trim().slice(0, LONGEST_TEXT) ?? '';
-      const order = { kind: 'answer', story: issueName(issue), text } as const;
-      const sent = send(project, id, order, systemClock.now());
-      if (isProblem(sent)) return sent;
-      return sent.done ? 'done' : { where: id ?? '', what: sent.message };
+      return (await work.answer(issue, text)) ?? 'done';
     }
     case 'say':
       return say(act.mark, ...partsOf(watching, number, step, act.what));
@@ -308,13 +304,13 @@ async function perform(
 }
 
 function partsOf(
-  { work, project }: Watching,
+  { work }: Watching,
   number: number,
   { standing, why }: IssueStep,
   what: 'question' | 'link' | 'end',
 ): readonly string[] {
-  const id = work.runs.latest().get(number);
-  const { questions, forge, result } = id === undefined ? {} : loadState(runPaths(project, id)).state;
+  const id = work.latest().get(number);
+  const { questions, forge, result } = id === undefined ? {} : work.stateOf(id);
   switch (what) {
     case 'question':
       return questionParts(openQuestions(questions)[0]?.question ?? '');
@@ -348,13 +344,13 @@ async function setLabels(
 }
 
 function show(
-  { shown, shows, work, project }: Watching,
+  { shown, shows, work }: Watching,
   { number, title }: Issue,
   { standing, why }: IssueStep,
   run: IssueRun | undefined,
 ): void {
   const id = run?.id || undefined;
-  const address = id === undefined ? undefined : loadState(runPaths(project, id)).state.forge?.address;
+  const address = id === undefined ? undefined : work.stateOf(id).forge?.address;
   const line: IssueLine = {
     ...{ issue: number, title, standing },
     why: (standing === 'needs_you' ? work.failure(number) : undefined) ?? why ?? null,
@@ -367,8 +363,9 @@ function show(
   shows(line);
 }
 
-/** Said once, as long as nothing else was said of it. */
-function note({ say, noted }: Watching, number: number, text: string): void {
-  if (noted.get(number) !== text) say(`#${number}: ${text}`);
-  noted.set(number, text);
+/** Said once, as long as nothing else was said of it. undefined: nothing is in the way any more. */
+function note({ say, noted }: Watching, number: number, text: string | undefined): void {
+  if (text !== undefined && noted.get(number) !== text) say(number === 0 ? text : `#${number}: ${text}`);
+  if (text === undefined) noted.delete(number);
+  else noted.set(number, text);
 }

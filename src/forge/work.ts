@@ -70,13 +70,17 @@ export async function findWork(
 /** It is at the remote already, and counts where it is what its ledger says was proven. */
 export async function findUnitWork(
   run: EndedRun,
-  { branch, head }: Pick<UnitSource, 'branch' | 'head'>,
+  { branch, work }: Pick<UnitSource, 'branch' | 'work'>,
   { own, remote, base }: Pick<Access, 'own' | 'remote' | 'base'>,
 ): Promise<ProvenWork | Problem> {
-  // Both come from a database that others write.
-  const isNamed = isBranchName(branch) && head !== null && /^[0-9a-f]{40,64}$/.test(head);
-  const missing = isNamed ? await remote.bring([`refs/heads/${branch}`]) : undefined;
-  if (missing) return missing;
+  const { head, ref } = work();
+  // All of it comes from a database that others write.
+  const isNamed =
+    isBranchName(branch) && isBranchName(`x/${ref}`) && head !== null && /^[0-9a-f]{40,64}$/.test(head);
+  for (const name of isNamed ? [`refs/heads/${branch}`, ref] : []) {
+    const missing = await remote.bring([name]);
+    if (missing) return missing;
+  }
   const tree = isNamed ? await own.treeOf(head) : undefined;
   if (!isNamed || isProblem(tree)) {
     const what = 'the remote does not have what its worker has pushed';

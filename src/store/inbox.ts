@@ -16,8 +16,8 @@ export type Message =
   | { readonly kind: 'continue' }
   /** `gently`: the step that it is in may finish. */
   | { readonly kind: 'cancel'; readonly gently: boolean }
-  /** For the prompt of the next iteration. */
-  | { readonly kind: 'tell'; readonly text: string }
+  /** For the prompt of the next iteration. `round`: a pull request asks for it, under this name, until the run is proven. */
+  | { readonly kind: 'tell'; readonly text: string; readonly round?: string }
   /** To the question of a story. */
   | { readonly kind: 'answer'; readonly story: string; readonly text: string };
 
@@ -50,7 +50,11 @@ export function messageId(now: number, own: string): string {
  * when it is prepared twice. `own`: eight hexadecimal digits.
  */
 export function putRound(place: Place, text: string, own: string): void {
-  putMessage(place, { kind: 'tell', text }, `${ROUND}${own}.json`);
+  putMessage(place, { kind: 'tell', text }, roundId(own));
+}
+
+export function roundId(own: string): string {
+  return `${ROUND}${own}.json`;
 }
 
 const ROUND = messageId(0, '').replace('.json', '');
@@ -69,10 +73,18 @@ export function hasRound(
   );
 }
 
-/** What it asks for; empty: nothing. */
+/** What it asks for, to be sent to whoever works on the run elsewhere. */
+export function readRounds(place: Place): readonly Extract<Message, { readonly kind: 'tell' }>[] {
+  return readMessages(place)
+    .filter(isRound)
+    .flatMap(each => (each.kind === 'tell' ? [{ ...each, round: each.id.slice(ROUND.length, -5) }] : []));
+}
+
+/** The same as one text; empty: nothing. */
 export function roundText(place: Place): string {
-  const rounds = readMessages(place).filter(isRound);
-  return rounds.map(each => ('text' in each ? each.text : '')).join('\n\n');
+  return readRounds(place)
+    .map(({ text }) => text)
+    .join('\n\n');
 }
 
 export function removeRounds(place: Place): void {

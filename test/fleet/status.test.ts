@@ -17,6 +17,7 @@ function unitOf(number: number, state: UnitState): Unit {
       worker: state === 'running' ? 'w1' : null,
       takeovers: 0,
       cancel: null,
+      reopened: false,
     },
     ...{ carry: null, carryFence: null, headSha: null, stopReason: null, detail: null, cost: null },
     ...{ iterations: 1, readyAt: null, submittedAt: new Date(number), startedAt: null, endedAt: ended },

@@ -56,20 +56,30 @@ describeWithPostgres('a unit of a fleet', () => {
     expect(forge.state.pulls[0]?.body).toContain('US-002 works');
   });
 
-  test('is followed, also to its merge; what asks for more work needs you', async () => {
-    const { forge, unit, run } = await done();
+  test('is followed to its merge; a worker does what is asked for, in the same unit', async () => {
+    const { rig, forge, unit, run } = await done();
     forge.state.comments.push(word('alice', 'more, please'));
+    rig.does('true', 'echo more > more.txt');
+    rig.worker('two');
     const follow = (...args: readonly string[]) =>
       run('pr', unit, '--json', '--follow', '--poll', '0.05', ...args);
     const first = await follow();
-    expect([first.code, JSON.parse(first.stdout)], first.stderr).toMatchObject([
-      1,
-      { outcome: 'needs_you', detail: expect.stringContaining(`begins with ralph/${unit}`) },
-    ]);
-    forge.state.comments.splice(0, 1);
+    expect([first.code, JSON.parse(first.stdout).outcome], first.stderr).toEqual([0, 'pull_request_ready']);
+    expect(forge.has(`ralph/${unit}`, 'more.txt')).toBe(true);
+    expect(forge.pushes(`ralph/${unit}`)).toHaveLength(2);
     forge.state.checks = () => [check('test', 'success')];
     const second = await follow('--merge');
     expect([second.code, JSON.parse(second.stdout).outcome], second.stderr).toEqual([0, 'merged']);
+  });
+
+  test('of a list: what asks for more work needs you', async () => {
+    const { forge, unit, run } = await done(laneRig([plain('US-001')]));
+    forge.state.comments.push(word('alice', 'more, please'));
+    const { code, stdout, stderr } = await run('pr', unit, '--json', '--follow', '--poll', '0.05');
+    expect([code, JSON.parse(stdout)], stderr).toMatchObject([
+      1,
+      { outcome: 'needs_you', detail: expect.stringContaining(`begins with ralph/${unit}`) },
+    ]);
   });
 
   test.each([

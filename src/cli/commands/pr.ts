@@ -6,12 +6,11 @@ import { type ExitCode, endingOf } from '../../domain/run/stop-reason.ts';
 import { parseDuration } from '../../domain/text/duration.ts';
 import type { Problem } from '../../domain/text/problem.ts';
 import type { UnitReading } from '../../fleet/reading.ts';
-import { shownBranch } from '../../fleet/unit.ts';
 import { withoutToken } from '../../forge/address.ts';
 import { firstOf, reopenRun } from '../../forge/again.ts';
 import type { FollowRequest, FollowResult } from '../../forge/follow.ts';
 import type { MergeMethod } from '../../forge/forge.ts';
-import type { PullRequestRequest, PullRequestResult, UnitSource } from '../../forge/pull-request.ts';
+import type { PullRequestRequest, PullRequestResult } from '../../forge/pull-request.ts';
 import { harmless } from '../../platform/text.ts';
 import { endingWords, forgeWords } from '../../report/forge-words.ts';
 import { phrase } from '../../report/phrases.ts';
@@ -22,6 +21,7 @@ import { createOutput } from '../output.ts';
 import { collect } from '../set-up.ts';
 import { untilStopped } from '../signals.ts';
 import { startLoop } from '../start.ts';
+import { unitSource } from '../unit-source.ts';
 import { RUN_ARGUMENT, RUN_DATABASE, withRun } from '../which-run.ts';
 
 const METHODS: readonly MergeMethod[] = ['merge', 'squash', 'rebase'];
@@ -103,24 +103,6 @@ function openPullRequest(
       ? follow({ ...request, ...flags, again: () => workAgain(call, project, id) })
       : once(request);
   });
-}
-
-function unitSource(
-  reading: UnitReading,
-  { abort, say, lost }: { abort: AbortSignal; say: (line: string) => void; lost: () => void },
-): UnitSource {
-  const unit = reading.unit();
-  const copy = reading.extend({
-    abort,
-    lost() {
-      say('Another `ralph pr` works on this unit: this one stops. Run it again when that one has ended.');
-      lost();
-    },
-    troubled(why) {
-      if (why !== undefined) say(`The database: ${why}. Ralph tries until it answers.`);
-    },
-  });
-  return { project: reading.project, branch: shownBranch(unit), head: unit.headSha, copy };
 }
 
 /** `name`: before each line. */

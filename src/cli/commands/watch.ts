@@ -1,22 +1,32 @@
 /** `ralph watch`: issues with a label become runs in worktrees and pull requests, until Ctrl-C. */
+import { settingsFromFlags } from '../../config/flags.ts';
+import { loadSettings } from '../../config/load.ts';
 import type { Settings } from '../../config/settings-shape.ts';
 import type { Problem } from '../../domain/text/problem.ts';
 import { createStopRequest } from '../../engine/stop.ts';
+import type { WatchRequest } from '../../forge/watch.ts';
 import { harmless } from '../../platform/text.ts';
 import { type IssueLine, issueLine } from '../../report/issue-words.ts';
-import { type Call, type CliCommand, orThrow, refuseInside } from '../command.ts';
+import { projectPaths } from '../../store/paths.ts';
+import { type Call, type CliCommand, orThrow, Problems, refuseInside } from '../command.ts';
+import type { OwnIssueFleet } from '../issue-fleet.ts';
 import { pasteable } from '../output.ts';
 import { openEvents } from '../reporters.ts';
 import { declareSettings, setUp } from '../set-up.ts';
 import { listenForSignals } from '../signals.ts';
+import { DATABASE } from '../which-run.ts';
+import { declareTerms, termsOf } from './fleet/submit.ts';
 import { declareFollowing, followFlags, followRequest } from './pr.ts';
 
 export const watch: CliCommand = {
   declare(command) {
     command
       .option('--label <name>', 'work on open issues with this label', 'ralph')
-      .option('--once', 'work through what is there, and end');
+      .option('--once', 'work through what is there, and end')
+      .option('--fleet', 'let a fleet work on the issues: each becomes one unit')
+      .option(...DATABASE);
     declareFollowing(command);
+    declareTerms(command);
     declareSettings(command, 'loop');
   },
   help: `
@@ -24,6 +34,7 @@ Examples:
   ralph watch --check "npm test" --ready
   ralph watch --label agent --parallel 3 --max-cost 20
   ralph watch --once --check "npm test"
+  ralph watch --fleet --check "npm test" --budget team
 
 An open issue counts where somebody with write permission has set the label.
 Each becomes one run in a worktree, and its work a pull request, which is
@@ -31,38 +42,104 @@ followed as \`ralph pr --follow\` does it. Its agent may ask: the question is a
 comment, the next comment of somebody with write permission is the answer.
 Take the label away, or close the issue, and it is stopped. --parallel says
 how many at a time; --max-cost and --max-tokens hold for all together.
+With --fleet each issue is one unit of a fleet, on whichever worker is free;
+--max-cost and --max-tokens then hold for each, --budget for all together.
 Exit code 130: Ctrl-C; the same command continues. With --once 0: all is done,
 1: some need you. 2: something you can fix.
 `,
   async run(call) {
     refuseInside('watch', call);
     const { options, output } = call;
-    const flags = followFlags({ options: { ...options, follow: true } });
-    const ready = setUp('loop', call, settings => problemsOf(call, settings));
-    const { settings, project } = ready;
     const stop = createStopRequest();
+    const flags = { ...followFlags({ options: { ...options, follow: true } }), stop };
+    const workers = options.fleet === true ? await fleetWork(call, flags) : localWork(call, flags);
     const signals = listenForSignals(text => output.error(text), stop);
-    const events = openEvents(call);
     try {
       const { watchIssues } = await import('../../forge/watch.ts');
-      const { maxCost, maxTokens, parallel } = settings;
       const ended = orThrow(
         await watchIssues({
-          ...{ ...followRequest(call, project), ...flags, ready, stop, parallel },
-          money: { maxCost, maxTokens },
+          ...{ ...followRequest(call, workers.project), ...flags, ...workers },
           label: String(options.label),
           once: options.once === true,
-          onEvent: (_issue, event) => events?.write(event),
           shows: createShow(call),
         }),
       );
       return ended.outcome === 'interrupted' ? 130 : ended.open > 0 ? 1 : 0;
     } finally {
       signals.dispose();
-      events?.close();
+      await workers.close();
     }
   },
 };
+
+type Workers = Pick<WatchRequest, 'project' | 'who' | 'work'> & { close(): Promise<void> };
+type Flags = ReturnType<typeof followFlags> & Pick<WatchRequest, 'stop'>;
+
+/** Runs in worktrees of this project. */
+function localWork(call: Call, flags: Flags): Workers {
+  const ready = setUp('loop', call, settings => [...problemsOf(call, settings), ...fleetOnly(call)]);
+  const { settings, project } = ready;
+  const { maxCost, maxTokens, parallel } = settings;
+  const events = openEvents(call);
+  const given = { ...followRequest(call, project), ...flags, ready, parallel, money: { maxCost, maxTokens } };
+  return {
+    project,
+    async work(access) {
+      const { createIssueWork } = await import('../../forge/issue-work.ts');
+      return createIssueWork({ ...given, access, onEvent: (_issue, event) => events?.write(event) });
+    },
+    close: async () => events?.close(),
+  };
+}
+
+/** Units of a fleet. Neither the agent nor the programs of the checks need to be here. */
+async function fleetWork(call: Call, flags: Flags): Promise<Workers> {
+  const { options, env, root, output } = call;
+  const project = projectPaths(root, env);
+  const { layer, problems } = settingsFromFlags('loop', options);
+  const { parallel, ...own } = layer;
+  const loaded = loadSettings(project, 'loop', own);
+  const wrong = [
+    ...[...problems, ...loaded.problems, ...problemsOf(call, loaded.settings)],
+    ...(output.events === undefined ? [] : [NO_EVENTS]),
+  ];
+  if (wrong.length > 0) throw new Problems(wrong);
+  const terms = termsOf(call, loaded.settings);
+  const [{ openFleet }, { openIssueFleet }, { createUnitWork }] = await Promise.all([
+    import('../../fleet/open.ts'),
+    import('../issue-fleet.ts'),
+    import('../../forge/issue-units.ts'),
+  ]);
+  const database = orThrow(await openFleet(options, env));
+  const given = { ...followRequest(call, project), ...flags };
+  let opened: OwnIssueFleet | undefined;
+  return {
+    ...{ project, who: 'fleet' },
+    async work(access) {
+      const { place } = access;
+      opened = openIssueFleet({ database, env, project, place, flags: own, terms, say: given.say });
+      const most = typeof parallel === 'number' ? parallel : undefined;
+      return createUnitWork({ ...given, access, fleet: opened, parallel: most });
+    },
+    async close() {
+      await opened?.close();
+      await database.close();
+    },
+  };
+}
+
+const NO_EVENTS: Problem = {
+  where: '--events',
+  what: 'the events of units are in the database',
+  fix: '`ralph fleet logs UNIT --follow`',
+};
+
+/** What would be silently without effect. */
+function fleetOnly({ options }: Call): readonly Problem[] {
+  const names = ['database', 'budget', 'need', 'account', 'owner', 'priority'];
+  const given = names.filter(name => options[name] !== undefined);
+  return given.map(name => ({ where: `--${name}`, what: 'it is for units of a fleet', fix: 'add --fleet' }));
+}
 
 /** On a screen the run alone is no news: it is known a moment after its issue is worked on. */
 function createShow({ output }: Call): (line: IssueLine) => void {

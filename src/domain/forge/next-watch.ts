@@ -34,6 +34,8 @@ export interface IssueRun {
   readonly isFailed: boolean;
   /** At its pull request, which was ready, something has happened since. */
   readonly hasNews: boolean;
+  /** What it waits for before somebody works on it. */
+  readonly waits?: string | undefined;
 }
 
 export interface WatchRoom {
@@ -136,7 +138,8 @@ function unwantedStep(facts: IssueFacts, run: IssueRun, isTried: boolean): Issue
 }
 
 function runStep(facts: IssueFacts, run: IssueRun, room: WatchRoom, isTried: boolean): IssueStep {
-  const { stand, question, ended, isFailed, isProven, id } = run;
+  const { stand, question, ended, isFailed, isProven, id, waits } = run;
+  if (stand === 'driven' && waits !== undefined) return { standing: 'waiting', why: waits };
   if (stand === 'driven') return { standing: isProven ? 'following' : 'working' };
   if (isFailed) return over(facts, 'needs_you');
   if (stand === 'proven')

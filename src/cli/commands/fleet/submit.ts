@@ -1,6 +1,7 @@
 /** `ralph fleet submit loop|prd …`: hands work to whichever worker is free. */
 import { userInfo } from 'node:os';
 import { relative, resolve } from 'node:path';
+import type { Command } from 'commander';
 import { ADAPTERS } from '../../../agents/registry.ts';
 import { flagsOf, settingsFromFlags } from '../../../config/flags.ts';
 import { loadSettings } from '../../../config/load.ts';
@@ -8,8 +9,7 @@ import type { Settings } from '../../../config/settings-shape.ts';
 import { allCommands } from '../../../domain/checks/verify-commands.ts';
 import { titleOf } from '../../../domain/run/title.ts';
 import type { Problem } from '../../../domain/text/problem.ts';
-import { createRedactor, redactDeep } from '../../../domain/text/secrets.ts';
-import { sourceOf, submitUnit, textAt } from '../../../fleet/submit.ts';
+import { secretIn, sourceOf, submitUnit, textAt } from '../../../fleet/submit.ts';
 import { shownBranch, type UnitConfig } from '../../../fleet/unit.ts';
 import { isCommit } from '../../../opening/jobs/parallel.ts';
 import { iterationsFor, listFlaw } from '../../../opening/jobs/parallel-tasks.ts';
@@ -42,20 +42,9 @@ export const submit: CliCommand = {
       .option(...DATABASE)
       .option('--repo <url>', 'a repository that all workers can reach (default: the remote origin)')
       .option('--base <commit>', 'where the work starts; it must be there (default: HEAD)')
-      .option('--priority <n>', 'higher ones begin first (default: 0)')
-      .option('--budget <name>', 'whose money it is: see `ralph fleet budget`')
-      .option(
-        '--need <label>',
-        'only on workers that have this label; the agent is needed anyway (may be repeated)',
-        collect,
-      )
-      .option(
-        '--account <name>',
-        'the account of the agent that it uses, for limits (default: the name of the agent)',
-      )
       .option('--again', 'the same list once more, although it was submitted already')
-      .option('--after <unit>', 'begin when this unit is done (may be repeated)', collect)
-      .option('--owner <name>', 'for fair shares (default: you)');
+      .option('--after <unit>', 'begin when this unit is done (may be repeated)', collect);
+    declareTerms(command);
     command.option(
       '--tasks <file>',
       'of a loop: a Markdown list of tasks (`- [ ] …`), each a unit of its own',
@@ -87,30 +76,17 @@ Only on one machine: several attempts at a task (--best-of).
     const { title } = given;
     let { settings, config } = given;
     const kind = config.task === undefined ? 'prd' : 'loop';
-    const problems = [...given.problems, ...secretProblems(config, env)];
+    const secret = secretIn(config, env);
+    const problems = [...given.problems, ...(secret ? [secret] : [])];
     if (problems.length > 0) throw new Problems(problems);
     const source = orThrow(await sourceOf(root, env, texts(options)));
     if (config.tasks !== undefined) ({ settings, config } = await withTasks(call, source.base, given));
     return withDatabase(call, async database => {
-      const agent = agentOf(settings);
       const { unit, before } = orThrow(
         await submitUnit(
           database,
           {
-            kind,
-            title,
-            owner: String(options.owner ?? userInfo().username),
-            ...source,
-            config,
-            needs: [
-              ...new Set([
-                ...(agent === undefined ? [] : [agent]),
-                ...((options.need ?? []) as readonly string[]),
-              ]),
-            ],
-            account: String(options.account ?? agent ?? 'agent'),
-            budget: typeof options.budget === 'string' ? options.budget : null,
-            priority: priorityOf(options.priority),
+            ...{ kind, title, ...source, config, ...termsOf(call, settings) },
             depends: (options.after ?? []) as readonly string[],
             again: options.again === true,
           },
@@ -249,13 +225,33 @@ function storiesOf({ options, root, env }: Call): Work {
   };
 }
 
-/** What is in the database is read by everybody in the fleet, and by every worker. */
-function secretProblems(config: UnitConfig, env: Call['env']): readonly Problem[] {
-  if (JSON.stringify(redactDeep(config, createRedactor(env))) === JSON.stringify(config)) return [];
-  const what = 'there is a secret of your environment in it, and units hold none';
-  return [
-    { where: 'the task or a flag', what, fix: 'let the command read it from the environment of the worker' },
-  ];
+/** Who may work on a unit, when, and with whose money. */
+export function declareTerms(command: Command): void {
+  command
+    .option('--priority <n>', 'higher ones begin first (default: 0)')
+    .option('--budget <name>', 'whose money it is: see `ralph fleet budget`')
+    .option(
+      '--need <label>',
+      'only on workers that have this label; the agent is needed anyway (may be repeated)',
+      collect,
+    )
+    .option(
+      '--account <name>',
+      'the account of the agent that it uses, for limits (default: the name of the agent)',
+    )
+    .option('--owner <name>', 'for fair shares (default: you)');
+}
+
+export function termsOf({ options }: Pick<Call, 'options'>, settings: Settings) {
+  const agent = agentOf(settings);
+  const needs = (options.need ?? []) as readonly string[];
+  return {
+    owner: String(options.owner ?? userInfo().username),
+    needs: [...new Set([...(agent === undefined ? [] : [agent]), ...needs])],
+    account: String(options.account ?? agent ?? 'agent'),
+    budget: typeof options.budget === 'string' ? options.budget : null,
+    priority: priorityOf(options.priority),
+  };
 }
 
 /** One that every Ralph knows; a command of the user's own is a matter of labels. */

@@ -1,0 +1,89 @@
+/** What is done here for issues, one thing at a time for each, and what `ralph watch` asks of whoever works on them. */
+import type { IssueRun, WatchRoom } from '../domain/forge/next-watch.ts';
+import type { RunState } from '../domain/run/state.ts';
+import { formatProblem, type Problem } from '../domain/text/problem.ts';
+import { createStopRequest, type StopRequest } from '../engine/stop.ts';
+import { createWakeUp } from '../engine/wait.ts';
+import type { Issue } from './forge.ts';
+import type { UnitSource } from './pull-request.ts';
+
+export type Begin = 'start' | 'resume' | 'follow';
+
+/** How issues are worked on: by this machine, or by a fleet. */
+export interface IssueWork {
+  /** Looks at what others have done; `wanted`: the issues with the label. Returns why it cannot. */
+  refresh(wanted: readonly number[]): Promise<Problem | undefined>;
+  /** By their numbers, the latest run for each issue. */
+  latest(): ReadonlyMap<number, string>;
+  stateOf(id: string): RunState;
+  /** Where it is a unit of a fleet. */
+  unitOf(id: string): UnitSource | undefined;
+  /** The latest run for it; undefined: there is none, and nothing was in its way. */
+  runOf(issue: number, label: number, hasNews: boolean): IssueRun | undefined;
+  isDriven(issue: number): boolean;
+  /** Nothing is under way, and nothing has ended since somebody looked. */
+  isIdle(): boolean;
+  room(): WatchRoom;
+  /** What was in its way. */
+  failure(issue: number): string | undefined;
+  begin(issue: Issue, label: number, kind: Begin): void;
+  answer(issue: Issue, text: string): Promise<Problem | undefined>;
+  cancel(issue: number, why: string): Promise<Problem | undefined>;
+  /** Until something has ended, or for so long. */
+  wait(ms: number): Promise<void>;
+  allOver(): Promise<void>;
+}
+
+/** What is under way. */
+export interface Driven {
+  readonly stop: StopRequest;
+}
+
+export function createDriver(
+  stop: StopRequest,
+  drive: (issue: Issue, kind: Begin, own: Driven) => Promise<Problem | undefined>,
+) {
+  const driven = new Map<number, Driven>();
+  const failed = new Map<number, { readonly label: number; readonly what: string }>();
+  const wakeUp = createWakeUp(stop.stopping);
+  let hasNews = false;
+  const stopAll = (how: 'now' | 'after-this-step') => {
+    for (const each of driven.values()) each.stop.request('interrupted', how);
+  };
+  stop.stopping.addEventListener('abort', () => stopAll('after-this-step'));
+  stop.abort.addEventListener('abort', () => stopAll('now'));
+  return {
+    isDriven: (issue: number) => driven.has(issue),
+    isIdle: () => driven.size === 0 && !hasNews,
+    failure: (issue: number) => failed.get(issue)?.what,
+    isFailed: (issue: number, label: number) => failed.get(issue)?.label === label,
+    begin(issue: Issue, label: number, kind: Begin): void {
+      const own = { stop: createStopRequest() };
+      driven.set(issue.number, own);
+      failed.delete(issue.number);
+      const over = (problem: Problem | undefined) => {
+        // What we have stopped ourselves is continued.
+        if (problem && !own.stop.stopping.aborted)
+          failed.set(issue.number, { label, what: formatProblem(problem) });
+        driven.delete(issue.number);
+        hasNews = true;
+        wakeUp.wake();
+      };
+      void drive(issue, kind, own).then(over, wakeUp.fail);
+    },
+    cancel(issue: number, why: string): void {
+      driven.get(issue)?.stop.request('cancelled', 'now', why);
+    },
+    async wait(ms: number): Promise<void> {
+      if (!hasNews && !stop.stopping.aborted) await wakeUp.wait(ms);
+      wakeUp.throwIfFailed();
+      hasNews = false;
+    },
+    async allOver(): Promise<void> {
+      for (; driven.size > 0; wakeUp.throwIfFailed()) await wakeUp.wait(LOOK_EVERY);
+    },
+  };
+}
+
+/** Milliseconds between two looks at what has ended. */
+export const LOOK_EVERY = 200;
