@@ -23,6 +23,9 @@ const bundled = [
   '@babel/parser',
 ];
 
+/** Without the names of the files that a bundle is made of. */
+const BARE = { experimental: { attachDebugInfo: 'none' } };
+
 /** Of the page, in this order: a later one may overrule an earlier one. */
 const STYLES = ['base', 'head', 'cards', 'timeline', 'iterations', 'opened', 'lists', 'dashboard'];
 
@@ -39,11 +42,9 @@ await bundle({
   'scripted-agent': join(root, 'src/sim/scripted-agent.ts'),
   'srt-host': join(root, 'src/sandbox/srt-host.ts'),
   inside: join(root, 'src/sandbox/inside.ts'),
-  // Apart from the rest: these are loaded when they are needed, which is seldom.
-  'string-width': 'string-width',
-  yaml: 'yaml',
-  'babel-parser': '@babel/parser',
 });
+// Apart from the rest: these are loaded when they are needed, which is seldom. Nobody reads them here.
+await bundle({ 'string-width': 'string-width', yaml: 'yaml', 'babel-parser': '@babel/parser' }, true);
 await bundlePage();
 await bundlePlugin();
 writeMarketplace();
@@ -66,7 +67,7 @@ function removeUnreached(folder) {
 }
 
 /** A file each, so that the main one can be loaded through a code cache. */
-async function bundle(inputs) {
+async function bundle(inputs, minify = false) {
   for (const [name, input] of Object.entries(inputs)) {
     // The way in knows the commands by name only; the main bundle has them.
     const external = name === 'ralph' ? [/\/commands\//] : [];
@@ -77,9 +78,10 @@ async function bundle(inputs) {
       cwd: root,
       logLevel: 'warn',
       plugins: [lazyBuiltins],
+      ...BARE,
     });
     const file = join(root, `dist/bin/${name}.cjs`);
-    await build.write({ file, format: 'cjs', codeSplitting: false });
+    await build.write({ file, format: 'cjs', codeSplitting: false, comments: false, minify });
     await build.close();
     writeFileSync(file, ascii(readFileSync(file, 'utf8')));
   }
@@ -88,11 +90,12 @@ async function bundle(inputs) {
 /** One module that is imported, and others that it loads when a call needs them. */
 async function bundleLibrary() {
   const input = { index: join(root, 'src/index.ts') };
-  const build = await rolldown({ input, platform: 'node', cwd: root, logLevel: 'warn' });
+  const build = await rolldown({ input, platform: 'node', cwd: root, logLevel: 'warn', ...BARE });
   const chunkFileNames = 'chunk-[name].js';
   await build.write({
     dir: join(root, 'dist/lib'),
     format: 'esm',
+    comments: false,
     entryFileNames: '[name].js',
     chunkFileNames,
   });

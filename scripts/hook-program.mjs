@@ -9,18 +9,21 @@ import { lazyBuiltins } from './lazy-builtins.mjs';
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 
 /** The way in, and what it loads through the code cache. */
-export const hookProgram = () => bundled('src/hooks/bin.ts');
-export const hookMain = () => bundled('src/hooks/main.ts');
-export const hookMore = () => bundled('src/hooks/heavy.ts');
+export const hookProgram = async () => (await bundled('src/hooks/bin.ts')).code;
+export const hookMain = async () => (await bundled('src/hooks/main.ts')).code;
+export const hookMore = async () => (await bundled('src/hooks/heavy.ts')).code;
+/** The files that it is made of. */
+export const partsOfHookMain = async () => (await bundled('src/hooks/main.ts')).parts;
 
-/** The rules of the guard and its parser of shell: as small as can be, since every tool call waits for it to be read. */
+/** The rules of the guard and its parser of shell. */
 export async function guardProgram() {
   const license = readFileSync(join(root, 'node_modules/unbash/LICENSE'), 'utf8').trim();
-  const code = await bundled('src/guard/guard.ts', { minify: true });
+  const { code } = await bundled('src/guard/guard.ts');
   return `/*\nSource: src/guard. It holds unbash, under this license:\n\n${license}\n*/\n${code}`;
 }
 
-async function bundled(source, options = {}) {
+/** As small as can be: every turn waits for the hooks to be read, every tool call for the guard. */
+async function bundled(source) {
   const build = await rolldown({
     input: join(root, source),
     platform: 'node',
@@ -34,8 +37,8 @@ async function bundled(source, options = {}) {
     format: 'cjs',
     codeSplitting: false,
     comments: false,
-    ...options,
+    minify: true,
   });
   await build.close();
-  return ascii(output[0].code);
+  return { code: ascii(output[0].code), parts: Object.keys(output[0].modules) };
 }

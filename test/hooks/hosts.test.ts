@@ -3,6 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { partsOfHookMain } from '../../scripts/hook-program.mjs';
 import { parseState, writeSession } from '../../src/store/session-file.ts';
 import { ralph } from '../rig/ralph.ts';
 import { type Repo, repo } from '../rig/repo.ts';
@@ -44,11 +45,11 @@ test('no host is given a hook whose input a shell would read: commands are whole
   }
 });
 
-test('the hook program holds every dialect and no adapter, and loads nothing slow of Node: it must start fast', () => {
+test('the hook program holds every dialect and no adapter, and loads nothing slow of Node: it must start fast', async () => {
   const main = join(import.meta.dirname, '../../plugins/claude/bin/ralph-hook-main.cjs');
-  const program = readFileSync(main, 'utf8');
-  expect(program.match(/src\/agents\/\w+\/dialect\.ts/g)).toHaveLength(6);
-  expect(program).not.toMatch(/src\/agents\/\w+\/(adapter|plugin)\.ts|src\/agents\/tools\.ts/);
+  const parts = (await partsOfHookMain()).join('\n');
+  expect(parts.match(/src\/agents\/\w+\/dialect\.ts$/gm)).toHaveLength(6);
+  expect(parts).not.toMatch(/src\/agents\/\w+\/(adapter|plugin)\.ts|src\/agents\/tools\.ts/);
   const list = `require(${JSON.stringify(main)}); console.log(process.moduleLoadList.join())`;
   const loaded = execFileSync(process.execPath, ['-e', list], { encoding: 'utf8' });
   expect(loaded).not.toMatch(/NativeModule (crypto|child_process|http)\b/);

@@ -1,0 +1,1 @@
+export function partsOfHookMain(): Promise<readonly string[]>;
