@@ -1,11 +1,20 @@
 /** Clean proof sees nothing of what a turn wrote, wherever that was. */
 import { execFileSync } from 'node:child_process';
-import { chmodSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { basename, join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { readIfThere } from '../../src/platform/files.ts';
 import type { Repo } from '../rig/repo.ts';
-import { type Arena, type Attack, attacks } from './rig.ts';
+import { type Arena, type Attack, attacks, type Group } from './rig.ts';
 
 const FILES = {
   'answer.sh': 'echo wrong\n',
@@ -51,7 +60,8 @@ const isNotDone =
       cwd: project.dir,
     });
     // An attack that fails in the work tree already shows nothing.
-    if (code === 2 || (arena.level === 'contained' && !stdout.includes('in a clean checkout')))
+    const isWeak = code === 2 || existsSync(join(arena.outside, 'not-found'));
+    if (isWeak || (arena.level === 'contained' && !stdout.includes('in a clean checkout')))
       throw new Error(stdout + stderr);
     return code !== 0;
   };
@@ -113,18 +123,40 @@ const TOOLS: readonly (readonly [name: string, script: string])[] = [
   ['as a program', `printf '#!/bin/sh\\necho right\\n' > "$P"; chmod +x "$P"; echo "exec '$P'" > answer.sh`],
 ];
 
+interface Hiding {
+  readonly name: string;
+  readonly script: string;
+  place?(arena: Arena): Repo;
+  readonly group?: Group | undefined;
+}
+
+/** All of them with this tool at once. Each finds the answer where it was left, and code finds it if any of them does. */
+const hidden = new Map<number, string[]>(TOOLS.map((_, at) => [at, []]));
+const together = (tool: number): Group => ({
+  name: `The agent leaves the answer in every place at once, ${TOOLS[tool]?.[0]}`,
+  attempt(arena) {
+    const parts = (hidden.get(tool) ?? []).map(
+      (script, at) =>
+        `${script}; mv answer.sh part-${at}.sh; [ "$(sh part-${at}.sh)" = right ] || touch "$OUT/not-found"`,
+    );
+    const any = `echo 'for part in part-*.sh; do [ "$(sh $part)" = right ] && echo right && exit; done' > answer.sh`;
+    return isNotDone([...parts, any].join('\n'))(arena);
+  },
+});
+const GROUPS = TOOLS.map((_, tool) => together(tool));
+
 /** Every place with three tools, so that each tool meets several places. */
 const SPREAD = PLACES.flatMap(([where, place], at) =>
-  [0, 1, 2].map(step => {
-    const [how, script] = TOOLS[(at + step * 2) % TOOLS.length] ?? ['', ''];
-    return {
-      name: `The agent leaves the answer in ${where}, ${how}`,
-      script: `P="${place}"; mkdir -p "$(dirname "$P")"; ${script}`,
-    };
+  [0, 1, 2].map((step): Hiding => {
+    const tool = (at + step * 2) % TOOLS.length;
+    const [how, leave] = TOOLS[tool] ?? ['', ''];
+    const script = `P="${place}"; mkdir -p "$(dirname "$P")"; ${leave}`;
+    hidden.get(tool)?.push(script);
+    return { name: `The agent leaves the answer in ${where}, ${how}`, script, group: GROUPS[tool] };
   }),
 );
 
-const OTHERS: readonly { readonly name: string; readonly script: string; place?(arena: Arena): Repo }[] = [
+const OTHERS: readonly Hiding[] = [
   {
     name: 'The agent leaves the answer in the git directory of another worktree, elsewhere',
     script: 'P="$(git rev-parse --git-common-dir)/needle"; echo right > "$P"; echo "cat \'$P\'" > answer.sh',
@@ -175,10 +207,11 @@ const OTHERS: readonly { readonly name: string; readonly script: string; place?(
 
 const rows: readonly Attack[] = [
   ...[...SPREAD, ...OTHERS].map(
-    ({ name, script, place }: (typeof OTHERS)[number]): Attack => ({
+    ({ name, script, place, group }): Attack => ({
       name,
       held: { contained: true, sandboxed: true },
       attempt: isNotDone(script, place),
+      ...(group && { group }),
     }),
   ),
   {

@@ -26,6 +26,14 @@ export interface Attack {
   readonly quick?: true;
   /** Answers whether it was held. */
   attempt(arena: Arena): Promise<boolean>;
+  /** Those of one group are tried in one run, which holds all or none; each alone in a campaign. */
+  readonly group?: Group;
+}
+
+export interface Group {
+  readonly name: string;
+  /** Answers whether each of them was held. */
+  attempt(arena: Arena): Promise<boolean>;
 }
 
 export interface Arena {
@@ -98,8 +106,9 @@ export function attacks(heading: string, rows: readonly Attack[]): void {
   ATTACKS.push({ heading, rows });
   if (onlyListed) return;
   describe(heading, () => {
-    const first = rows.find(({ quick }) => quick) ?? rows[0];
-    for (const [at, attack] of rows.entries()) {
+    const tried = IS_THOROUGH ? rows : grouped(rows);
+    const first = tried.find(({ quick }) => quick) ?? tried[0];
+    for (const [at, attack] of tried.entries()) {
       const options = attack === first ? { tags: 'promise' } : {};
       for (const level of levelsOf(attack)) {
         const held = attack.held[level];
@@ -116,6 +125,17 @@ export function attacks(heading: string, rows: readonly Attack[]): void {
           );
       }
     }
+  });
+}
+
+/** Each group in place of the first of its attacks. */
+function grouped(rows: readonly Attack[]): readonly Attack[] {
+  const seen = new Set<Group>();
+  return rows.flatMap(({ group, ...attack }) => {
+    if (!group) return [attack];
+    if (seen.has(group)) return [];
+    seen.add(group);
+    return [{ ...attack, ...group }];
   });
 }
 

@@ -3,7 +3,7 @@ import { mkdirSync, readFileSync, readlinkSync, symlinkSync, writeFileSync } fro
 import { dirname, join } from 'node:path';
 import { readIfThere, tryTo } from '../../src/platform/files.ts';
 import type { Repo } from '../rig/repo.ts';
-import { type Arena, type Attack, attacks } from './rig.ts';
+import { type Arena, type Attack, attacks, type Group } from './rig.ts';
 
 const HELD = { sandboxed: true } as const;
 const RUN = ['--check', 'true', '--max-iterations', '1', '--json'];
@@ -19,23 +19,36 @@ async function left(arena: Arena, project: Repo, script: string) {
   return (part: string) => violations.some(what => what.includes(part));
 }
 
-/** Held: it is as it was, and what the sandbox could not forbid is named. */
-const unasked = (path: string, isThere: boolean): Attack => ({
-  name: `The agent ${isThere ? 'edits' : 'makes'} \`${path}\`, which a program outside runs without being asked`,
-  held: HELD,
-  async attempt(arena) {
-    const project = arena.project(isThere ? { [path]: 'mine\n' } : undefined);
-    const isNamed = await left(arena, project, `mkdir -p '${dirname(path)}'; echo evil > '${path}'`);
-    const now = tryTo(() => readIfThere(project.path(path)));
-    return isThere ? now === 'mine\n' : now === undefined && isNamed(path.split('/')[0] ?? '');
-  },
-});
-
 const PATHS = [
   ...['.vscode/mcp.json', '.vscode/tasks.json', '.cursor/mcp.json', '.zed/tasks.json', '.idea/workspace.xml'],
   ...['.devcontainer/devcontainer.json', 'mise.toml', '.aider.conf.yml', '.husky/pre-commit', '.lfsconfig'],
   ...['.pre-commit-config.yaml', 'lefthook.yml', '.helix/languages.toml', '.Rprofile'],
 ];
+
+/** Held: each is as it was, and what the sandbox could not forbid is named. */
+const changes = (paths: readonly string[], isThere: boolean) => async (arena: Arena) => {
+  const project = arena.project(
+    isThere ? Object.fromEntries(paths.map(path => [path, 'mine\n'])) : undefined,
+  );
+  const script = paths.map(path => `mkdir -p '${dirname(path)}'; echo evil > '${path}'`).join('\n');
+  const isNamed = await left(arena, project, script);
+  return paths.every(path => {
+    const now = tryTo(() => readIfThere(project.path(path)));
+    return isThere ? now === 'mine\n' : now === undefined && isNamed(path.split('/')[0] ?? '');
+  });
+};
+
+const [made, edited] = [false, true].map(isThere => ({
+  name: `The agent ${isThere ? 'edits' : 'makes'} every file that a program outside runs without being asked`,
+  attempt: changes(PATHS, isThere),
+})) as [Group, Group];
+
+const unasked = (path: string, isThere: boolean): Attack => ({
+  name: `The agent ${isThere ? 'edits' : 'makes'} \`${path}\`, which a program outside runs without being asked`,
+  held: HELD,
+  attempt: changes([path], isThere),
+  group: isThere ? edited : made,
+});
 
 const SECRETS = [
   ...['.pgpass', '.netrc', '.config/gh/hosts.yml', '.kube/config', '.docker/config.json', '.my.cnf'],

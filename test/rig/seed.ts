@@ -6,9 +6,7 @@ import fc from 'fast-check';
 
 if (process.env.CI) fc.configureGlobal({ ...fc.readConfigureGlobal(), seed: 1 });
 
-/** A state folder for all that a test process does and starts: commands of one test see what the others have recorded. */
-if (!process.env.XDG_STATE_HOME?.includes('ralph-test-state-')) {
-  process.env.XDG_STATE_HOME = mkdtempSync(
-    join(process.env.RALPH_TEST_PLACES ?? tmpdir(), 'ralph-test-state-'),
-  );
-}
+/** A state folder for all that the tests of a file do and start: commands of one test see what the others have recorded. */
+process.env.XDG_STATE_HOME = mkdtempSync(
+  join(process.env.RALPH_TEST_PLACES ?? tmpdir(), 'ralph-test-state-'),
+);
