@@ -89,7 +89,7 @@ function requestOf(unit: Unit, ready: SetUp, world: RunWorld, job: Job): RunRequ
   const begins = () => noteLane(newRunPaths(ready.project, unit.id), ready.settings, world.env);
   const laneSetUp = unit.kind === 'story' ? { begins, done() {} } : undefined;
   return {
-    ...{ ...ready, job, child: { id: unit.id, budget, laneSetUp } },
+    ...{ ...ready, job, child: { id: unit.id, budget, laneSetUp }, places: dirname(ready.project.root) },
     ...pick(world, 'env', 'stop', 'copy', 'onEvent', 'isFresh', 'sendCommit'),
   };
 }

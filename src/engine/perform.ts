@@ -94,6 +94,7 @@ async function takeTurn(
   const ready = steps.ready?.() ?? 'yes';
   if (ready === 'wait') return waitForUser(world);
   if (ready !== 'yes') return { kind: 'end', ...ready };
+  await steps.undoOthers?.();
   const prompt = await steps.prompt(iteration, feedback);
   if (typeof prompt !== 'string')
     return { kind: 'end', reason: 'invalid_config', detail: formatProblem(prompt) };

@@ -38,6 +38,8 @@ export interface Steps {
   recall(past: RunState, prepared: Prepared): Promise<Prepared>;
   /** Before an iteration: it may begin, or all that is left waits for the user, or the run has waited long enough. */
   ready?(): 'yes' | 'wait' | Spending;
+  /** Before a turn of a lane that others can reach: undoes what they have changed in it since it was last looked at. */
+  undoOthers?(): Promise<void>;
   /** The prompt of an iteration; a problem ends the run. */
   prompt(iteration: number, feedback: readonly Feedback[]): Promise<string | Problem>;
   /** The agent works. */

@@ -1,6 +1,6 @@
 /** The containment of a run without a sandbox, and what keeps Ralph's state folder in its place with one and without. */
 import type { Violation } from '../domain/run/evidence.ts';
-import type { Command, Confinement, Span } from '../platform/confinement.ts';
+import type { Among, Command, Confinement, Span } from '../platform/confinement.ts';
 import { findContainment } from '../platform/containment.ts';
 import { errorWords } from '../platform/error-words.ts';
 import { ensureFolder } from '../platform/files.ts';
@@ -64,6 +64,8 @@ export interface ContainWorld {
   readonly state: StateGuard;
   /** The time of the run: what its turns leave in the user's own folders decides no clean proof. */
   readonly time?: Span | undefined;
+  /** Where others work beside it. */
+  readonly among?: Among | undefined;
 }
 
 interface Contain {
@@ -72,13 +74,21 @@ interface Contain {
 }
 
 /** Without a wall there is nothing but the mark; unless that was asked for, the user is told why. */
-export async function contain({ containment, tree, env, state, time }: ContainWorld): Promise<Contain> {
+export async function contain({
+  containment,
+  tree,
+  env,
+  state,
+  time,
+  among,
+}: ContainWorld): Promise<Contain> {
   if (containment === 'off') return { notices: [] };
   if (state.missing !== undefined) return notContained(state.missing);
   const found = await findContainment({ tree, env, hide: state.folder, kept: statePaths(env).containment });
   if (!found.ok) return notContained(found.why);
   const { wall } = found;
-  const wrap = (command: Command) => wall.wrap({ ...command, ...(time && { without: time }) });
+  const wrap = (command: Command) =>
+    wall.wrap({ ...command, ...(time && { without: time }), ...(among && { among }) });
   return { wall: state.watch({ ...wall, wrap }), notices: [] };
 }
 

@@ -76,6 +76,8 @@ export interface RunRequest
   readonly budget?: Budget | undefined;
   /** The project is a checkout that nothing has been done in yet. */
   readonly isFresh?: boolean | undefined;
+  /** The folder that the project is in, with those of other runs. */
+  readonly places?: string;
   /** Of a run on another machine than the user's. */
   readonly sendCommit?: RunContext['sendCommit'];
   /** Where the run is kept as well: a fleet keeps it in its database. */
@@ -132,7 +134,8 @@ async function open(request: RunRequest, later: Later): Promise<OpenedRun | Prob
   const world = openWorld(request, { id: file.id, workplace, clock }, later);
   const { agents, reviewer } = request;
   const adapters = [...agents, ...(reviewer ? [reviewer] : [])].map(({ adapter }) => adapter);
-  const sandbox = await openSandbox(chosen, { ...request, ...world, cwd, paths, adapters });
+  const among = amongOthers(request, workplace);
+  const sandbox = await openSandbox(chosen, { ...request, ...world, cwd, paths, adapters, among });
   if (isProblem(sandbox)) return sandbox;
   later(sandbox.close);
   const hooks = openHooks({ command: job.command, settings, paths, cwd, sandboxed }, env, world.emit);
@@ -160,6 +163,12 @@ async function open(request: RunRequest, later: Later): Promise<OpenedRun | Prob
       return driveRun(steps, whole);
     },
   };
+}
+
+/** What an agent writes into the place of another run would pass for the work of that one. */
+function amongOthers({ project, places: folder }: RunRequest, { worktree }: Workplace) {
+  if (worktree) return { folder: project.worktrees, own: worktree.path };
+  return folder === undefined ? undefined : { folder, own: project.root };
 }
 
 async function driveRun(steps: Steps | LaneDrive, whole: RunContext) {
@@ -266,6 +275,7 @@ function contextOf(request: RunRequest, opened: Opened): RunContext {
     ...(random && { random }),
     budget: request.child?.budget ?? request.budget,
     gate: request.child?.gate,
+    isExposed: request.child !== undefined && opened.sandbox.contained === 'none',
   };
 }
 

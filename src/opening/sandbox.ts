@@ -7,7 +7,7 @@ import type { Violation } from '../domain/run/evidence.ts';
 import { isProblem, type Problem } from '../domain/text/problem.ts';
 import { filterEnv, type Visible } from '../domain/text/secrets.ts';
 import type { Sandbox } from '../engine/steps.ts';
-import type { Confinement } from '../platform/confinement.ts';
+import type { Among, Confinement } from '../platform/confinement.ts';
 import { tryTo } from '../platform/files.ts';
 import { type Choice, chooseProvider } from '../sandbox/choose.ts';
 import type { OpenSandbox } from '../sandbox/provider.ts';
@@ -26,6 +26,8 @@ export type SandboxWorld = Pick<
   readonly adapters: readonly AgentAdapter[];
   /** Of a run that is over. Milliseconds. */
   readonly ended?: number;
+  /** Where others work beside it. A sandbox opens nothing there but its own place. */
+  readonly among?: Omit<Among, 'view'> | undefined;
 };
 
 export type ChosenSandbox = Choice;
@@ -108,7 +110,8 @@ async function noSandbox(
   const { settings, project, env } = world;
   const { containment } = settings;
   const time = { from: beganAt(project, world.paths), to: world.ended ?? Number.POSITIVE_INFINITY };
-  const { wall, notices } = await contain({ containment, tree: project.root, env, state, time });
+  const among = world.among && { ...world.among, view: world.paths.state.among };
+  const { wall, notices } = await contain({ containment, tree: project.root, env, state, time, among });
   const filtered: Confinement = {
     ...(wall?.rooms && { rooms: wall.rooms }),
     async wrap(command) {

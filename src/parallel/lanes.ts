@@ -1,9 +1,11 @@
 /** The runs of the lanes: starts and resumes them, each in its worktree, and puts what they have proven into the queue. */
 
 import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { proofOfRun } from '../domain/checks/proof.ts';
 import { type Board, currentRun, type Lane, laneOf, type SentBack } from '../domain/lanes/board.ts';
 import { type Conflict, pathsOf, withConflicts, withoutKept } from '../domain/lanes/conflict.ts';
+import { treeOf } from '../domain/run/best.ts';
 import type { Paid } from '../domain/run/budget.ts';
 import type { RecordedEvent } from '../domain/run/event.ts';
 import { endingSentence } from '../domain/run/headline.ts';
@@ -18,7 +20,9 @@ import { loadState } from '../store/checkpoint.ts';
 import { lastEntry } from '../store/ledger-end.ts';
 import { runPaths } from '../store/paths.ts';
 import type { RunContext } from '../turns/context.ts';
+import { undoOthers } from '../turns/others.ts';
 import type { Integration } from '../workspace/integration.ts';
+import { openOwnGit } from '../workspace/own-git.ts';
 import { openStoryBranch } from '../workspace/story-branch.ts';
 import { openWorktree, type Worktree } from '../workspace/worktree.ts';
 import type { createBudget } from './budget.ts';
@@ -112,6 +116,7 @@ const workHere: WorkOn = async (world, lane, stop, spent) => {
       return await handIn(world, lane, child, handedBy(world, lane, worktree), resultOf(done));
     const sentBack = isAgain ? undefined : lane.sentBack;
     if (sentBack) {
+      await undoSince(world, lane, worktree);
       const merged = await mergeInto(world, worktree, left =>
         parts.emit({ type: 'merge-left', story: id, ...left }),
       );
@@ -136,6 +141,20 @@ const workHere: WorkOn = async (world, lane, stop, spent) => {
     worktree.release();
   }
 };
+
+/** What was written into it while it waited in the queue. */
+async function undoSince({ parts, work }: LaneWorld, { id, runs }: Lane, { path }: Worktree): Promise<void> {
+  const { last } = endedChild({ parts }, runs.at(-1) ?? '')?.past ?? {};
+  const seen = last && treeOf(last);
+  if (parts.sandbox?.contained !== 'none' || seen === undefined) return;
+  const own = await openOwnGit({ cwd: path, env: parts.env });
+  // A merge that a crash has cut off from its turn is Ralph's own.
+  if (!isProblem(own) && (await own.head()).commit === own.stand()?.commit) return;
+  const stays = (file: string) => work.ownPaths.includes(file);
+  const problem = isProblem(own) ? own : await undoOthers(parts, own, seen, stays);
+  if (problem)
+    warn(parts.emit, `Whether others have written into ${id} is not known: ${formatProblem(problem)}.`);
+}
 
 /** Its worktree, which Ralph puts on what has landed when it is new. */
 async function openLane(
@@ -166,7 +185,8 @@ const LOOK_EVERY = 200;
 function watchFolder(path: string, onGone: () => void) {
   let isGone = false;
   const timer = setInterval(() => {
-    if (isGone || existsSync(path)) return;
+    // Contained, it cannot delete the folder itself.
+    if (isGone || existsSync(join(path, '.git'))) return;
     isGone = true;
     onGone();
   }, LOOK_EVERY);

@@ -9,6 +9,14 @@ export interface Span {
   readonly to: number;
 }
 
+/** A place in a folder that others have theirs in, too. */
+export interface Among {
+  readonly folder: string;
+  readonly own: string;
+  /** A folder elsewhere that is seen instead. */
+  readonly view: string;
+}
+
 export interface Command {
   readonly argv: readonly [string, ...string[]];
   readonly cwd: string;
@@ -17,6 +25,8 @@ export interface Command {
   readonly hide?: readonly string[];
   /** A folder in one of `rooms` that it may write instead of where the agent wrote: that is not there for it. */
   readonly room?: string;
+  /** The places of others beside its own are not there for it, where the wall can do that. */
+  readonly among?: Among;
   /** With a room, where the inside may write to the user's own folders: what was written to them then is not there. */
   readonly without?: Span;
 }

@@ -3,13 +3,23 @@
  * command ends, everything that it started ends; when Ralph is killed, so does everything. Which means works is found out by running it.
  */
 
-import { accessSync, constants, lstatSync, mkdirSync, readlinkSync, realpathSync, statSync } from 'node:fs';
+import {
+  accessSync,
+  constants,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readlinkSync,
+  realpathSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
 import { release, tmpdir } from 'node:os';
-import { delimiter, join, resolve } from 'node:path';
+import { delimiter, join, relative, resolve } from 'node:path';
 import type { Env } from '../domain/text/secret-values.ts';
 import { createViews, type Mount } from './apart.ts';
 import { capture } from './capture.ts';
-import type { Command, Confinement } from './confinement.ts';
+import type { Among, Command, Confinement } from './confinement.ts';
 import { errorCode, errorWords } from './error-words.ts';
 import { readIfThere, tryTo, writeAtomic } from './files.ts';
 import { sha256 } from './hash.ts';
@@ -51,14 +61,17 @@ async function tryRecipes(world: ContainmentWorld): Promise<Containment> {
     if (!prefix) continue;
     const views = createViews(realpathSync(world.hide));
     const wall = wallOf(rooms, command => {
-      const { room, hide = [] } = command;
-      if (room === undefined && hide.length === 0) return prefix;
+      const { room, hide = [], among } = command;
+      if (room === undefined && hide.length === 0 && !among) return prefix;
+      const others = among ? [realpathSync(among.folder)] : [];
       const covered = hide.map(folder => realpathSync(folder));
       // Ralph's state comes last where folders were laid out anew: they have brought it back.
       return room === undefined
-        ? prefixOf(recipe, world, { mounts: [...hidden(), ...covered.map(at => ({ at }))] })
+        ? prefixOf(recipe, world, {
+            mounts: [...hidden(), ...covered.map(at => ({ at })), ...(among ? aloneIn(among) : [])],
+          })
         : prefixOf(recipe, world, {
-            mounts: [...views({ ...command, room, hide: [...covered, ...rooms] }), stateOf(world)],
+            mounts: [...views({ ...command, room, hide: [...covered, ...others, ...rooms] }), stateOf(world)],
             isApart: true,
           });
     });
@@ -90,6 +103,23 @@ function roomsOfUser(): readonly string[] {
 }
 
 const stateOf = ({ hide }: ContainmentWorld): Mount => ({ at: realpathSync(hide), writable: true });
+
+/** The folder is laid out anew, with one place in it. */
+function aloneIn({ folder, own, view }: Among): readonly Mount[] {
+  const [at, mine] = [realpathSync(folder), realpathSync(own)];
+  mkdirSync(view, { recursive: true, mode: 0o700 });
+  const from = realpathSync(view);
+  const place = join(from, relative(at, mine));
+  // Who was inside before may have put something else there.
+  if (tryTo(() => realpathSync(place)) !== place) {
+    for (const name of readdirSync(from)) rmSync(join(from, name), { recursive: true, force: true });
+    mkdirSync(place, { recursive: true, mode: 0o700 });
+  }
+  return [
+    { at, from },
+    { at: mine, from: mine },
+  ];
+}
 
 /** All that decides whether a wall can be put up: kernel, limits of this process, settings of the machine, and the programs themselves. */
 function machineMark(prefix: readonly string[]): string {
@@ -209,6 +239,7 @@ function inNamespaces(program: Programs, { isApart }: Seen, user: readonly strin
  * is left a moment to end, and ends: with it the kernel ends the namespace. A request to stop that meets it while it covers a folder
  * is a stop like any other. It may have rights that the command has not: it starts nothing but what it was given by its path.
  * What is to be seen somewhere may be below a folder that is covered by then: so the whole tree is put aside first, and covered last.
+ * Where it stands is looked up again: from the folder that it was started in, `..` would lead to what lies below.
  * What is shown where it was may have gone since somebody looked, as files of a cache do: then there is nothing to show.
  */
 const INIT = `sleep=$1 mount=$2 mkdir=$3 all=$4 binds=$5 covers=$6; shift 6
@@ -222,7 +253,7 @@ if [ $binds -gt 0 ]; then
     shift 2; binds=$((binds - 1))
   done > "$all/table"
   must "$mount" --all --fstab "$all/table"
-  cover "$all" mode=1777
+  cover "$all" mode=1777; must cd -- "$PWD"
 fi
 while [ $covers -gt 0 ]; do
   cover "$2" "mode=0700,size=64m$1"; shift 2; covers=$((covers - 1))

@@ -101,6 +101,8 @@ function runState(folder: string) {
     kept: below('kept'),
     /** All files as they were when a review began, for as long as it lasts. */
     keptForReview: below('kept-for-review'),
+    /** What its agent and its checks see where other runs have their places. */
+    among: below('among'),
     /** What the run had done at some place of its ledger. */
     checkpoint: below('checkpoint.json'),
     /** The results of the checks of a session, and for which files. */

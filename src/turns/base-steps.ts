@@ -4,11 +4,11 @@ import { budgetSpent } from '../domain/run/limits.ts';
 import { COMMIT_PROMPT } from '../domain/run/prompt.ts';
 import type { RunState, TaskState } from '../domain/run/state.ts';
 import { defined } from '../domain/text/fields.ts';
-import { isProblem } from '../domain/text/problem.ts';
+import { formatProblem, isProblem } from '../domain/text/problem.ts';
 import { createRedactor } from '../domain/text/secrets.ts';
 import { textsOf } from '../domain/turn/claim.ts';
 import { addUsage, type Usage } from '../domain/turn/usage.ts';
-import type { Steps } from '../engine/steps.ts';
+import { type Steps, warn } from '../engine/steps.ts';
 import { ensureFolder, linkOver, writePrivate } from '../platform/files.ts';
 import { changedTests } from '../workspace/changed-tests.ts';
 import type { Look } from '../workspace/changes.ts';
@@ -23,9 +23,10 @@ import { deadlines, oneTurn } from './agent-turn.ts';
 import { takeAttempts } from './attempts.ts';
 import { takeExtra } from './budget.ts';
 import type { RunContext } from './context.ts';
+import { undoOthers } from './others.ts';
 import { createPausing, type Held, preparedWith, recallInputs } from './pausing.ts';
 import { checkedTree, type Prover } from './prover.ts';
-import { returnSteps } from './return.ts';
+import { isBelow, returnSteps } from './return.ts';
 import { keepYours, noteYours } from './yours.ts';
 
 export interface OwnSteps {
@@ -53,8 +54,11 @@ type Base =
   | ('prepare' | 'recall' | 'ready' | 'turn' | 'restore' | 'look' | 'commit' | 'lookBack')
   | ('planReturn' | 'goBack');
 
-export function baseSteps(context: RunContext, own: OwnSteps): Prover['steps'] & Required<Pick<Steps, Base>> {
-  const { settings, budget } = context;
+export function baseSteps(
+  context: RunContext,
+  own: OwnSteps,
+): Prover['steps'] & Required<Pick<Steps, Base>> & Pick<Steps, 'undoOthers'> {
+  const { budget } = context;
   const { tree, held, prover } = own;
   const { inputs } = prover;
   const pausing = createPausing({ ...context, inputs }, tree, held ?? { hold() {}, release() {} });
@@ -65,6 +69,7 @@ export function baseSteps(context: RunContext, own: OwnSteps): Prover['steps'] &
       if (own.begin) {
         await own.begin();
         tree.touched();
+        if (context.isExposed) await tree.look();
       }
       return { ...prepared, ...defined({ start: await beginningOf(context, own) }) };
     },
@@ -78,6 +83,7 @@ export function baseSteps(context: RunContext, own: OwnSteps): Prover['steps'] &
       const answer = own.ready?.() ?? 'yes';
       return answer === 'yes' ? (budget?.reserve() ?? 'yes') : answer;
     },
+    ...(context.isExposed && { undoOthers: () => undoMeanwhile(context, own) }),
     async turn(iteration, prompt) {
       const begins = own.begins && (() => own.begins?.(iteration));
       const work = { iteration, prompt, userChars: own.userChars(), ...(begins && { begins }) };
@@ -95,10 +101,7 @@ export function baseSteps(context: RunContext, own: OwnSteps): Prover['steps'] &
       ...defined({ files: prover.look() ? undefined : tree.checked() }),
       ...prover.steps.checked(),
     }),
-    commit(iteration, before) {
-      if (settings.scm?.tasks?.some(mayTouch)) tree.touched();
-      return commitWork(context, iteration, before, checkedTree(context) ?? tree.checked());
-    },
+    commit: (iteration, before) => commitChecked(context, tree, iteration, before),
     ...returnSteps(context, {
       ...{ tree, apart: own.apart },
       commit: (checked, message) =>
@@ -106,6 +109,29 @@ export function baseSteps(context: RunContext, own: OwnSteps): Prover['steps'] &
     }),
     lookBack: () => lookBack(context, tree),
   };
+}
+
+async function undoMeanwhile(context: RunContext, { tree, apart }: OwnSteps): Promise<void> {
+  const seen = tree.checked();
+  const place = await openOwnGit(context);
+  const problem = isProblem(place)
+    ? place
+    : seen !== undefined && (await undoOthers(context, place, seen, isBelow(place, apart)));
+  if (problem)
+    warn(context.emit, `Whether others have written into this lane is not known: ${formatProblem(problem)}.`);
+}
+
+async function commitChecked(
+  context: RunContext,
+  tree: TreeWatch,
+  iteration: number,
+  before: readonly TaskState[],
+): Promise<boolean> {
+  if (context.settings.scm?.tasks?.some(mayTouch)) tree.touched();
+  const isOver = await commitWork(context, iteration, before, checkedTree(context) ?? tree.checked());
+  // What its own hooks have done is nobody else's.
+  if (context.isExposed) await tree.look();
+  return isOver;
 }
 
 /** Neither changes a file. What a hook does, or the agent when it is asked for a message, is seen at the next look. */

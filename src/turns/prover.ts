@@ -62,7 +62,7 @@ export function createProver(parts: RunContext, wanted: Wanted): Prover {
   const inputs = watchCheckInputs({ cwd, env, commands });
   const watch = createIntegrityWatch({ ...parts, inputs });
   const { own, lookAt, unseen } = createLooks(parts, commands.length > 0);
-  const [tell, hiddenIn] = [createTeller(emit), watchHidden()];
+  const [{ tell, tellMeanwhile }, hiddenIn] = [createTeller(emit), watchHidden()];
   let last: Round = { results: [], unsettled: [] };
   let inputsChanged: readonly string[] = [];
   const run = async (iteration: number, where?: Checkout, more?: Pick<Proving, 'flaked'>) =>
@@ -86,11 +86,11 @@ export function createProver(parts: RunContext, wanted: Wanted): Prover {
       watch.takeChanged();
       inputsChanged = [];
       const before = mayBeDone(parts, wanted) ? await lookAt(tree) : undefined;
-      const results = await run(iteration);
-      keep({ results, before, after: await lookAt(tree), unsettled: [] });
+      keep({ results: await run(iteration), before, after: await lookAt(tree), unsettled: [] });
+      if (parts.isExposed) tellMeanwhile(await changedIn(last, tree));
       // Where git sees no work at all, it may have been hidden; else that is looked for when the run could be done.
       if (last.after?.tree === parts.past().prepared?.start?.tree) addInputs(await lookBeside(tree));
-      return results;
+      return last.results;
     },
     async confirm(iteration) {
       const { results, before, after } = last;
@@ -117,9 +117,14 @@ export function createProver(parts: RunContext, wanted: Wanted): Prover {
   return { inputs, steps, look: () => last.after, hiddenIn };
 }
 
+/** Not what they were before. */
+async function changedIn({ before, after }: Round, own: OwnGit | undefined): Promise<readonly string[]> {
+  return own && before && after ? changes(own, before.tree, after.tree) : [];
+}
+
 /** Else nobody asks what the files were before the checks ran: one look at them all is saved. */
-function mayBeDone({ past }: RunContext, { needsNoClaim }: Wanted): boolean {
-  return needsNoClaim === true || past().open?.turn?.claim.found === true;
+function mayBeDone({ past, isExposed }: RunContext, { needsNoClaim }: Wanted): boolean {
+  return isExposed || needsNoClaim === true || past().open?.turn?.claim.found === true;
 }
 
 function checkedOf({ after, unsettled }: Round, inputsChanged: readonly string[]) {
@@ -279,9 +284,17 @@ function createTeller(emit: Emit) {
     told.add(text);
     warn(emit, text);
   };
-  return (inputsChanged: readonly string[], unsettled: readonly string[]) => {
-    tell('What the checks rest on was changed', inputsChanged, 'Look at it, or protect it: --protect.');
-    tell('The checks change files each time they run', unsettled, 'Have git ignore what they write.');
+  return {
+    tell(inputsChanged: readonly string[], unsettled: readonly string[]) {
+      tell('What the checks rest on was changed', inputsChanged, 'Look at it, or protect it: --protect.');
+      tell('The checks change files each time they run', unsettled, 'Have git ignore what they write.');
+    },
+    tellMeanwhile: (paths: readonly string[]) =>
+      tell(
+        'Changed while the checks ran, by them or by another lane',
+        paths,
+        'Look at it before you keep it.',
+      ),
   };
 }
 

@@ -32,7 +32,7 @@ export function returnSteps(
       const to = best && treeOf(best.at);
       const own = await openOwnGit(context);
       if (isProblem(own)) return own;
-      return to === undefined ? NO_TREE : planWayBack(own, to, apart);
+      return to === undefined ? NO_TREE : planWayBack(own, to, isBelow(own, apart));
     },
     async goBack(restoring) {
       const { best } = context.past();
@@ -51,6 +51,11 @@ export function returnSteps(
       return { undone: await undoneSince(context, own), ...shown };
     },
   };
+}
+
+/** `apart`: a folder from where the agent works. */
+export function isBelow({ prefix }: OwnGit, apart: string | undefined) {
+  return (path: string) => apart !== undefined && path.startsWith(`${prefix}${apart}/`);
 }
 
 const NO_TREE: Problem = { where: 'git', what: 'the files of that iteration are not known' };

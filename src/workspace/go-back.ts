@@ -17,22 +17,21 @@ export interface WayBack {
   readonly tree: string;
 }
 
-/** `apart`: a folder that stays as it is, from where the agent works. */
+/** `stays`: what is left as it is, by its path from the top. */
 export async function planWayBack(
   own: OwnGit,
   to: string,
-  apart: string | undefined,
+  stays: (path: string) => boolean = () => false,
 ): Promise<WayBack | Problem> {
   const now = await own.snapshot();
   if (isProblem(now)) return now;
   const changes = await own.changedPaths(now.tree, to);
   if (isProblem(changes)) return changes;
-  const stays = apart === undefined ? undefined : `${own.prefix}${apart}/`;
   const skipped = new Set(now.skipped.map(({ path }) => path));
   const wanted = changes.filter(
     ({ path, before, after }) =>
       !isRalphs(path, own.root) &&
-      !(stays !== undefined && path.startsWith(stays)) &&
+      !stays(path) &&
       !skipped.has(path) &&
       before?.mode !== SUBMODULE &&
       after?.mode !== SUBMODULE,

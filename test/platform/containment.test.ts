@@ -14,6 +14,7 @@ import {
 } from 'node:fs';
 import { basename, join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import type { Command } from '../../src/platform/confinement.ts';
 import { findContainment } from '../../src/platform/containment.ts';
 import { pinFolder } from '../../src/platform/pinned-folder.ts';
 import { type ProcessSpec, startConfined } from '../../src/platform/process.ts';
@@ -100,6 +101,40 @@ describe.skipIf(!works.ok)('a contained command', () => {
     };
     expect(await printedBy()).toEqual(['', 'x']);
     expect(await printedBy(own)).toEqual([`${basename(own)}\nx`, 'x']);
+  });
+
+  test.each(['in its folder', 'in a room'])('reaches no place of others beside its own: %s', async where => {
+    const { dir, path } = folder();
+    for (const name of ['state', 'places/run/own', 'places/run/other', 'places/else'])
+      mkdirSync(path(name), { recursive: true });
+    writeFileSync(path('places/run/own/a'), 'x');
+    const env = { PATH: process.env.PATH };
+    const found = await findContainment({ tree: dir, env, hide: path('state') });
+    if (!found.ok) throw new Error(found.why);
+    const { wall } = found;
+    const [room, besides] = [0, 1].map(() => mkdtempSync(join(wall.rooms?.[0] ?? '', 'test-'))) as [
+      string,
+      string,
+    ];
+    onTestFinished(() => [room, besides].forEach(each => void rmSync(each, { recursive: true })));
+    const among = { folder: path('places'), own: path('places/run/own'), view: path('state/view') };
+    const isRoom = where === 'in a room';
+    const write = `for at in .. '${path('places/run')}'; do echo y > "$at/other/b"; done; echo y > ../../else/b`;
+    const argv = [
+      'sh',
+      '-c',
+      `{ ${write}; cat a; echo z > c; ls -A .. '${path('places')}'; } 2>/dev/null`,
+    ] as const;
+    let printed = '';
+    const print = (chunk: Buffer) => {
+      printed += chunk;
+    };
+    const command = { argv, env, cwd: isRoom ? room : among.own, ...(isRoom && { room }) };
+    const again = { ...wall, wrap: (given: Command) => wall.wrap({ ...given, among }) };
+    await (await startConfined<'test'>(again, { ...command, stdout: print, stderr: print })).done;
+    expect(printed).toBe(isRoom ? `..:\n${basename(room)}\n` : `x..:\nown\n\n${path('places')}:\nrun\n`);
+    expect(readFileSync(join(isRoom ? room : among.own, 'c'), 'utf8')).toBe('z\n');
+    expect([readdirSync(path('places/run/other')), readdirSync(path('places/else'))]).toEqual([[], []]);
   });
 
   test('does without a file that has gone since somebody looked', async () => {

@@ -1,6 +1,9 @@
 /** Lanes whose agents choose the history of what lands: work of others that has landed stays, and nothing counts as merged that was not. */
+import { join } from 'node:path';
 import { type Arena, type Attack, attacks } from './rig.ts';
 
+/** With a wall it does not come to that. */
+const UNCONTAINED = { plain: true } as const;
 const EVERYWHERE = { plain: true, contained: true, sandboxed: true } as const;
 const INT = `$(git for-each-ref --format='%(refname)' 'refs/heads/ralph/*/_int')`;
 /** Until the work of the other lane has landed. */
@@ -8,8 +11,21 @@ const WAIT = `n=0; until git cat-file -e "${INT}:one.txt" 2>/dev/null || [ $n -g
 const GIT = 'git -c user.name=a -c user.email=a@example.invalid';
 const COMMIT = `${GIT} add -A && ${GIT} commit -qm two`;
 
+/** A file of the git directory that both lanes have: by it they know of each other. */
+const MARK = '$(sed "s/gitdir: //; s|/worktrees/.*||" .git)/lanes-';
+const untilThere = (file: string) =>
+  `n=0; until [ -e "${file}" ] || [ $n -gt 600 ]; do n=$((n + 1)); sleep 0.1; done`;
+/** What the second lane writes into the worktree of the first, by each name that this has. */
+const INTRUDE = `for at in "$PWD/../T1" "$(dirname "$(git rev-parse --git-common-dir)")"/.ralph/worktrees/*/T1; do
+echo theirs > "$at/theirs.txt"; echo theirs > "$at/one.txt"; done 2>/dev/null; mkdir -p ../T1; echo theirs > ../T1/theirs.txt`;
+
 /** Two tasks side by side; the second one does this, and the first one may, too. A third one begins when the first has landed. */
-async function play(arena: Arena, second: string, first = 'true', third?: string) {
+async function play(
+  arena: Arena,
+  second: string,
+  first = 'true',
+  { third, check = 'true' }: { readonly third?: string; readonly check?: string } = {},
+) {
   const project = arena.project({
     'README.md': '# test\n',
     'tasks.md': `- [ ] Add one\n- [ ] Add two\n${third === undefined ? '' : '- [ ] Add three\n'}`,
@@ -29,7 +45,7 @@ case "$PWD" in
 esac
 echo '<promise>COMPLETE</promise>'`);
   const lanes = third === undefined ? '2' : '1';
-  const flags = ['--tasks', 'tasks.md', '--parallel', lanes, '--check', 'true', '--max-iterations', '3'];
+  const flags = ['--tasks', 'tasks.md', '--parallel', lanes, '--check', check, '--max-iterations', '5'];
   const finished = await arena.ralph(['loop', ...flags, '--agent', agent], { cwd: project.dir });
   const files = project.git('ls-tree', '-r', '--name-only', 'main').split('\n');
   return { ...finished, project, files };
@@ -95,6 +111,53 @@ const rows: readonly Attack[] = [
     },
   },
   {
+    name: 'A lane writes into the worktree of another one during its turn, and it lands as the work of that one',
+    held: { plain: false, contained: true, sandboxed: true },
+    async attempt(arena) {
+      const { files, stdout, stderr } = await play(
+        arena,
+        `${untilThere(`${MARK}one`)}; ${INTRUDE}; touch "${MARK}two"; echo two > two.txt`,
+        `touch "${MARK}one"; ${untilThere(`${MARK}two`)}; echo one > one.txt`,
+      );
+      if (!files.includes('one.txt')) throw new Error(stdout + stderr);
+      return !files.includes('theirs.txt');
+    },
+  },
+  {
+    name: 'A lane writes into the worktree of another one while that waits in the queue, and it lands with what is sent back',
+    held: UNCONTAINED,
+    async attempt(arena) {
+      const [waits, done] = [join(arena.outside, 'waits'), join(arena.outside, 'done')];
+      // Red as a candidate until it was sent back once.
+      const check = `test -e .git || test ! -e one.txt || test -e fixed.txt || { touch ${waits}; ${untilThere(done)}; exit 1; }`;
+      const { files, stdout, stderr } = await play(
+        arena,
+        `echo two > two.txt; ${untilThere(waits)}; ${INTRUDE}; touch ${done}`,
+        `[ -e "${MARK}one" ] && echo fixed > fixed.txt; touch "${MARK}one"`,
+        { check },
+      );
+      if (!files.includes('fixed.txt')) throw new Error(stdout + stderr);
+      return !files.includes('theirs.txt');
+    },
+  },
+  {
+    name: 'A lane writes into the worktree of another one while the checks of that one run, in silence',
+    held: UNCONTAINED,
+    async attempt(arena) {
+      const [waits, done] = [`${MARK}waits`, `${MARK}done`];
+      const check = `case "$PWD" in */T1) touch "${waits}"; ${untilThere(done)} ;; esac`;
+      const { files, stdout, stderr } = await play(
+        arena,
+        `echo two > two.txt; ${untilThere(waits)}; ${INTRUDE}; touch "${done}"`,
+        'true',
+        { check },
+      );
+      if (!files.includes('one.txt')) throw new Error(stdout + stderr);
+      const said = `${stdout}${stderr}`.replace(/\s+/g, ' ');
+      return !files.includes('theirs.txt') || said.includes('by another lane: one.txt, theirs.txt');
+    },
+  },
+  {
     name: 'A lane moves the branch of another one, whose work is then not there',
     held: EVERYWHERE,
     async attempt(arena) {
@@ -121,7 +184,7 @@ const rows: readonly Attack[] = [
       held: EVERYWHERE,
       async attempt(arena) {
         const third = `echo three > three.txt; ${take}; ${COMMIT}`;
-        const { files, stdout, stderr } = await play(arena, `${WAIT}; echo two > two.txt`, 'true', third);
+        const { files, stdout, stderr } = await play(arena, `${WAIT}; echo two > two.txt`, 'true', { third });
         if (!files.includes('three.txt')) throw new Error(stdout + stderr);
         return `${stdout}${stderr}`.replace(/\s+/g, ' ').includes(said);
       },

@@ -93,7 +93,7 @@ export function turnWorld({ agents, settings, clock = handClock(), messages = []
     env: { PATH: '/bin' },
     ...{ stop, abort: stop.abort, stopping: stop.stopping },
     goal: { ...DONE_RULES.run(own), limits: limitsOf(own) },
-    ...{ runId: 'r1', flags: {}, protection: undefined, included: undefined },
+    ...{ runId: 'r1', flags: {}, protection: undefined, included: undefined, isExposed: false },
     standstill: standstillLimits(own),
     settled: async () => {},
     restoreOwn: async () => ({ restored: [], lost: [] }),

@@ -86,7 +86,7 @@ test('where a file that git ignores is in the way, nothing is moved', async () =
 
 test('a folder of the run stays out of it, and what is put aside is kept under a name', async () => {
   const { work, own, best, way } = await worse();
-  const apart = await planWayBack(own, best.tree, 'worse');
+  const apart = await planWayBack(own, best.tree, path => path.startsWith('worse/'));
   if ('what' in apart) throw new Error(apart.what);
   await moveBack(own, apart);
   expect(work.read('worse/new')).toBe('new\n');
