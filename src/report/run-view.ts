@@ -308,13 +308,12 @@ export function lastChecks(view: RunView): readonly CheckView[] {
   return view.iterations.findLast(iteration => iteration.checks.length > 0)?.checks ?? [];
 }
 
-/** Seconds from the first event to the last. */
-/** Whether an agent was asked for anything. A session's ledger says so only when its agent stops. */
+/** As `hasBegun` has it. A session's ledger says so only when its agent stops. */
 export function viewHasBegun({ iterations, board, command }: RunView): boolean {
-  const inLanes = board?.lanes.some(({ runs }) => runs.length > 0) ?? false;
-  return iterations.length > 0 || inLanes || command === 'session';
+  return iterations.length > 0 || board !== null || command === 'session';
 }
 
+/** Seconds from the first event to the last. */
 export function elapsed(view: RunView): number {
   if (view.ending) return view.ending.totalDuration;
   return view.startedAt === null || view.lastAt === null

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { storyList } from '../domain/stories/stories.ts';
 import { landedFiles, laneRig, plain, resultIn, rigFor, runParallel, startParallel } from '../rig/lanes.ts';
-import { ralph } from '../rig/ralph.ts';
+import { ralph, startRalph } from '../rig/ralph.ts';
 import { folder, repo } from '../rig/repo.ts';
 
 const CHECK = ['--check', 'test -f README.md'] as const;
@@ -161,6 +161,19 @@ describe('what happens meanwhile', () => {
     // No turn was taken twice.
     const turns = rig.turns().map(({ story, mode }) => `${story} ${mode}`);
     expect(new Set(turns).size).toBe(turns.length);
+  });
+
+  it('a kill while the first worktree is made, before any agent was asked: the whole is resumed, and nothing stays', async () => {
+    const rig = laneRig([plain('US-001')]);
+    const flags = ['--agent', 'claude', '--parallel', '2', ...CHECK, '--events', '-'];
+    const running = startRalph(['prd', 'run', ...flags], rig.options);
+    await running.until('"type":"board-set"');
+    running.process.kill('SIGKILL');
+    await running.finished;
+    expect((await ralph(['status'], rig.options)).stdout).toContain('ralph resume');
+    const resumed = await ralph(['resume', '--json'], rig.options);
+    expect(resumed.code, resumed.stderr).toBe(0);
+    expect(rig.project.git('worktree', 'list').trim().split('\n')).toHaveLength(1);
   });
 });
 

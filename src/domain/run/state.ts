@@ -494,9 +494,9 @@ function tellsSurvivors(verdict: Verdict): boolean {
   return verdict.kind === 'continue' && verdict.feedback.some(({ kind }) => kind === 'survivors');
 }
 
-/** Whether an agent was asked for anything: before that there is nothing to resume. */
+/** Whether an agent was asked for anything, or lanes may have their worktrees: before that there is nothing to resume. */
 export function hasBegun({ open, last, board }: Pick<RunState, 'open' | 'last' | 'board'>): boolean {
-  return (open ?? last) !== undefined || (board?.lanes ?? []).some(({ runs }) => runs.length > 0);
+  return (open ?? last ?? board) !== undefined;
 }
 
 /** As they were at the last verdict; undefined: there was none. */
