@@ -32,11 +32,19 @@ const BEGINNINGS =
   'sk- gho ghp ghu ghs ghr git glp gld glr glc glf gls xox xap AKI ASI AIz ya2 npm pyp hf_ dop SG. sk_ rk_ whs eyJ'.split(
     ' ',
   );
-const tokenTrigrams = createTrigrams(BEGINNINGS);
+const nextHash = (hash: number, letter: number) => ((hash << 5) ^ letter) & BITS;
+const begins = new Uint8Array(BITS + 1);
+for (const word of BEGINNINGS)
+  begins[Array.from(word, letter => letter.charCodeAt(0)).reduce(nextHash, 0)] = 1;
 
 /** A token begins where a word does: at a sign, an escape such as `\n` in JSON, a colour, `%20`. */
 const INSIDE_A_WORD = /[A-Za-z0-9_+/-]$/;
 const WORD_BEGINS = /(?:\\[nrtbf]|\[[\d;]*m|%[0-9A-Fa-f]{2})$/;
+
+/** Whether a word goes on behind these letters. */
+export function isInsideWord(before: string): boolean {
+  return INSIDE_A_WORD.test(before) && !WORD_BEGINS.test(before);
+}
 
 /** The key between its lines; of one that was cut off, as much as looks like a key. */
 const PEM =
@@ -112,17 +120,71 @@ function cutOut(text: string, ranges: readonly Range[]): string {
 function tokensIn(text: string): readonly Range[] {
   const found: Range[] = [];
   let end = 0;
-  tokenTrigrams.each(text, at => {
-    if (at < end) return;
-    TOKEN.lastIndex = at;
-    const token = TOKEN.exec(text);
-    if (!token) return;
-    const before = text.slice(Math.max(0, at - 12), at);
-    if (INSIDE_A_WORD.test(before) && !WORD_BEGINS.test(before)) return;
-    end = TOKEN.lastIndex;
+  eachBeginning(text, at => {
+    if (at < end || isInsideWord(text.slice(Math.max(0, at - 12), at))) return;
+    const to = tokenEnd(text, at);
+    if (to === undefined) return;
+    end = to;
     found.push([at, end]);
   });
   return found;
+}
+
+/** Also where lines break it. */
+function tokenEnd(text: string, at: number): number | undefined {
+  const pieces: string[] = [];
+  let [word, to] = ['', at];
+  let end: number | undefined;
+  for (let piece = pieceAt(text, at, FIRST_PIECE); piece; piece = pieceAt(text, to, NEXT_PIECE)) {
+    if (end !== undefined && !FULL.test(word + piece.word) && !belongs(piece.word, pieces)) break;
+    pieces.push(piece.word);
+    word += piece.word;
+    to = piece.to;
+    if (!TOKEN_BEGIN.test(word) && word.length >= LONGEST_BEGIN) break;
+    const token = matchAt(TOKEN, word);
+    const isFull = FULL.test(word);
+    if (token !== undefined && (pieces.length === 1 || isFull || isBroken(pieces)))
+      end = to - word.length + token.length;
+    if ((token !== undefined && token.length < word.length) || isFull || pieces.length > MOST_PIECES) break;
+  }
+  return end;
+}
+
+const FIRST_PIECE = /([\w.-]+)/y;
+const NEXT_PIECE = /(?:\r?\n|(?:\\r)?\\n)[ \t]*([\w.-]+)/y;
+const TOKEN_BEGIN = new RegExp(`^(?:${TOKENS.map(([begin]) => begin).join('|')})`);
+const LONGEST_BEGIN = 'github_pat_'.length;
+const MOST_PIECES = 100;
+/** No word of a language: eight letters or more, with digits or both small and capital letters inside. */
+const RANDOM = /^(?=.{8})(?=.*[a-z])(?=.*(?:\d|[a-z][A-Z])).*\w$/;
+/** Of a kind whose length is known: no line after it belongs to it. */
+const FULL =
+  /^(?:gh[opusr]_\w{36}|github_pat_\w{82}|npm_\w{36}|AIza[\w-]{35}|hf_\w{34}|dop_v1_\w{64}|A[KS]IA\w{16})$/;
+
+/** A program that breaks lines makes all of them as long, but the first and the last one. */
+function isBroken([, ...rest]: readonly string[]): boolean {
+  const width = rest[0]?.length ?? 0;
+  const isEven = rest.slice(0, -1).every(piece => piece.length === width);
+  return rest.every(piece => RANDOM.test(piece)) || (rest.length > 1 && isEven);
+}
+
+/** Whether one more line is a part of what is a token already. */
+function belongs(word: string, [, ...rest]: readonly string[]): boolean {
+  const width = rest[0]?.length ?? 0;
+  return RANDOM.test(word) || word.length === width || (word.length < width && width <= NARROW);
+}
+
+const NARROW = 20;
+
+function matchAt(pattern: RegExp, text: string): string | undefined {
+  pattern.lastIndex = 0;
+  return pattern.exec(text)?.[0];
+}
+
+function pieceAt(text: string, at: number, piece: RegExp) {
+  piece.lastIndex = at;
+  const word = piece.exec(text)?.[1];
+  return word === undefined ? undefined : { word, to: piece.lastIndex };
 }
 
 function passwordsIn(text: string): readonly Range[] {
@@ -177,27 +239,22 @@ const MOST_HELD = 16_384;
 const LONGEST_TOKEN = 4_096;
 const HEADER_TAIL = 200;
 
-interface Trigrams {
-  /** Calls `found` with each place at which one of the words may begin, in order. */
-  each(text: string, found: (at: number) => void): void;
+/** Calls `found` with each place at which a token may begin, in order: by its first three letters, hashed; lines may break them. */
+function eachBeginning(text: string, found: (at: number) => void): void {
+  let hash = 0;
+  let one = -1;
+  let two = -1;
+  for (let at = 0; at < text.length; at++) {
+    const letter = text.charCodeAt(at);
+    if (letter === LINE_END || letter === LINE_RETURN) {
+      while (text[at + 1] === ' ' || text[at + 1] === '\t') at++;
+      continue;
+    }
+    hash = nextHash(hash, letter);
+    if (begins[hash] === 1 && one >= 0) found(one);
+    one = two;
+    two = at;
+  }
 }
 
-/** Finds the places of many words in one pass over a text: by their first three letters, hashed. Words of three letters or more. */
-export function createTrigrams(words: readonly string[]): Trigrams {
-  const begins = new Uint8Array(BITS + 1);
-  for (const word of words) {
-    let hash = 0;
-    for (let at = 0; at < 3; at++) hash = ((hash << 5) ^ word.charCodeAt(at)) & BITS;
-    begins[hash] = 1;
-  }
-  return {
-    each(text, found) {
-      if (words.length === 0) return;
-      let hash = 0;
-      for (let at = 0; at < text.length; at++) {
-        hash = ((hash << 5) ^ text.charCodeAt(at)) & BITS;
-        if (begins[hash] === 1 && at >= 2) found(at - 2);
-      }
-    },
-  };
-}
+const [LINE_END, LINE_RETURN] = [0x0a, 0x0d];

@@ -1,23 +1,14 @@
-/** Which values of an environment are secrets, and in which forms programs print them. */
-
-export interface SecretForm {
-  readonly text: string;
-  /** Short: it counts only where it stands as a word of its own. */
-  readonly isWord: boolean;
-}
+/** Which values of an environment are secrets, and as what they are looked for. */
+import { lettersOf } from './secret-letters.ts';
 
 /** The variables that a program is started with. */
 export type Env = Readonly<Record<string, string | undefined>>;
 
-/** The longest first, so that no form takes a part out of another. */
-export function secretForms(env: Env): readonly SecretForm[] {
+export function secretNeedles(env: Env): readonly Needle[] {
   const values = new Set(
     Object.entries(env).flatMap(([name, value]) => (value ? secretsIn(name, value) : [])),
   );
-  const forms = new Set([...values].flatMap(formsOf));
-  return [...forms]
-    .sort((one, other) => other.length - one.length)
-    .map(text => ({ text, isWord: text.length < LONG }));
+  return [...values].flatMap(needlesOf);
 }
 
 /** What cannot be a secret although its name looks like one. */
@@ -78,106 +69,94 @@ export function decodeUri(text: string): string {
   }
 }
 
-function formsOf(value: string): readonly string[] {
+/** How a secret is looked for: the letters of a text, the digits of bytes in hex, or those of base64. */
+export type NeedleKind = 'text' | 'hex' | 'base64';
+
+export interface Needle {
+  readonly kind: NeedleKind;
+  readonly letters: Uint8Array;
+  /** Short: it counts only where it stands as a word of its own. */
+  readonly isWord: boolean;
+}
+
+const utf8 = new TextEncoder();
+
+function needlesOf(value: string): readonly Needle[] {
   const json = JSON.stringify(value).slice(1, -1);
-  const isPlain = /^[\w.-]*$/.test(value);
-  const written = isPlain ? [] : SPELLINGS.map(spell => Array.from(value, sign => spell(sign)).join(''));
-  const forms = [value, json, JSON.stringify(json).slice(1, -1), ...written];
-  return value.length < SHORTEST ? forms : [...forms, ...binaryForms(new TextEncoder().encode(value))];
+  const texts = distinct([value, json].map(each => utf8.encode(each)));
+  const plain = distinct([...texts, byNumber(value)].map(each => lettersOf(each)))
+    .filter(letters => letters.length >= SHORTEST_PASSWORD)
+    .map(letters => ({ kind: 'text', letters, isWord: letters.length < LONG }) as const);
+  if (value.length < SHORTEST) return plain;
+  const binary = texts.flatMap(binaryNeedles);
+  const twice = value.length > LONGEST_TWICE ? [] : distinct(binary.flatMap(printed)).flatMap(binaryNeedles);
+  return [...plain, ...binary, ...binaryNeedles(utf16(value)), ...twice];
 }
 
-type Spell = (sign: string) => string;
-
-/** Each sign by itself, as the languages and formats that programs print in write it. */
-const SPELLINGS: readonly Spell[] = [
-  ...["'", '&#39;', '&#039;', '&#x27;', '&apos;'].flatMap(quote =>
-    ['&quot;', '&#34;'].map(double =>
-      spelled({ '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': double, "'": quote }),
-    ),
-  ),
-  // Texts of a program: in either kind of quotes, with what is not ASCII as it is or by number.
-  ...[`'`, `"`, `'"`, ''].flatMap(quotes =>
-    [asIs, byByte, byNumber].map(rest => escaped(`\\${quotes}`, rest)),
-  ),
-  // JSON of PHP and of Go.
-  ...[asIs, byNumber].flatMap(rest => [
-    escaped('\\"/', rest),
-    escaped('\\"', rest, '<>&'),
-    escaped('\\"/', rest, '<>&'),
-  ]),
-  // Words of a shell.
-  spelled({ "'": `'\\''` }),
-  sign => (/[\w@%+=:,./~-]|[^\0-\x7f]/.test(sign) ? sign : `\\${sign}`),
-  // Addresses and forms.
-  ...['', '/', '/~', "!'()*", '*', '~', '*~', "!'()*~"].flatMap(plain =>
-    ['%20', '+'].flatMap(blank => [inAddress(plain, blank), inAddress(plain, blank, true)]),
-  ),
-];
-
-function spelled(signs: Readonly<Record<string, string>>): Spell {
-  return sign => signs[sign] ?? sign;
+/** Each byte by its number: what looks like an escape in the value itself is none then. */
+function byNumber(value: string): Uint8Array {
+  const bytes = Array.from(utf8.encode(value), byte => `%${byte.toString(16).padStart(2, '0')}`);
+  return utf8.encode(bytes.join(''));
 }
 
-/** A backslash before some signs, others by number. */
-function escaped(signs: string, rest: Spell, numbered = ''): Spell {
-  return sign => {
-    if (numbered.includes(sign)) return byUnit(sign);
-    if (signs.includes(sign)) return `\\${sign}`;
-    return LINES[sign] ?? rest(sign);
-  };
+/** A longer one is a key or a certificate: what finds it encoded twice would take longer to make than a start may. */
+const LONGEST_TWICE = 256;
+
+function distinct(all: readonly Uint8Array[]): readonly Uint8Array[] {
+  return [...new Map(all.map(each => [each.join(), each])).values()];
 }
 
-const LINES: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' };
-
-function asIs(sign: string): string {
-  return sign;
+function utf16(text: string): Uint8Array {
+  const units = Uint16Array.from({ length: text.length }, (_, at) => text.charCodeAt(at));
+  return Uint8Array.from({ length: 2 * text.length }, (_, at) => (units[at >> 1] ?? 0) >> (8 * (at & 1)));
 }
 
-function byByte(sign: string): string {
-  const code = sign.codePointAt(0) ?? 0;
-  return code > 0x7e && code < 0x100 ? `\\x${code.toString(16)}` : byNumber(sign);
+/** In hex, and in base64 at each of the three places it can begin at, such as behind `user:`. */
+function binaryNeedles(bytes: Uint8Array): readonly Needle[] {
+  const base64 = [0, 1, 2].map(shift => base64Digits(bytes, shift));
+  return [
+    { kind: 'hex', letters: hexDigits(bytes), isWord: false },
+    ...base64.map(letters => ({ kind: 'base64', letters, isWord: false }) as const),
+  ];
 }
 
-function byNumber(sign: string): string {
-  return /^[\0-\x7f]$/.test(sign) ? sign : byUnit(sign);
+function printed({ kind, letters }: Needle): readonly Uint8Array[] {
+  const alphabets = kind === 'hex' ? HEX_ALPHABETS : BASE64_ALPHABETS;
+  return alphabets.map(alphabet => letters.map(digit => alphabet.charCodeAt(digit)));
 }
 
-function byUnit(sign: string): string {
-  const units = Array.from({ length: sign.length }, (_, at) => sign.charCodeAt(at));
-  return units.map(unit => `\\u${unit.toString(16).padStart(4, '0')}`).join('');
+const HEX_ALPHABETS = ['0123456789abcdef', '0123456789ABCDEF'];
+const LETTERS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
+const BASE64_ALPHABETS = [`${LETTERS}+/`, `${LETTERS}-_`];
+
+/** Of a letter, as a digit of hex; 255: none. */
+export const HEX_DIGIT = digitsOf(HEX_ALPHABETS);
+/** Of base64, as files and as addresses have it. */
+export const BASE64_DIGIT = digitsOf(BASE64_ALPHABETS);
+
+function digitsOf(alphabets: readonly string[]): Uint8Array {
+  const digits = new Uint8Array(256).fill(255);
+  for (const alphabet of alphabets)
+    for (let digit = 0; digit < alphabet.length; digit++) digits[alphabet.charCodeAt(digit)] = digit;
+  return digits;
 }
 
-/** `plain`: what it leaves as it is beside letters, digits and `-_.`. */
-function inAddress(plain: string, blank: string, isLower = false): Spell {
-  return sign => {
-    if (/[\w.-]/.test(sign) || plain.includes(sign)) return sign;
-    if (sign === ' ') return blank;
-    const bytes = new TextEncoder().encode(sign);
-    const hex = Array.from(bytes, byte => `%${byte.toString(16).padStart(2, '0')}`).join('');
-    return isLower ? hex : hex.toUpperCase();
-  };
+function hexDigits(bytes: Uint8Array): Uint8Array {
+  return Uint8Array.from(
+    { length: 2 * bytes.length },
+    (_, at) => ((bytes[at >> 1] ?? 0) >> (at & 1 ? 0 : 4)) & 15,
+  );
 }
 
-/** base64 at each of the three places it can begin at, such as behind `user:`, and hex. */
-function binaryForms(bytes: Uint8Array): readonly string[] {
-  const hex = Array.from(bytes, byte => byte.toString(16).padStart(2, '0')).join('');
-  const cores = [0, 1, 2].map(shift => {
-    const all = base64([...new Array<number>(shift).fill(0), ...bytes]);
-    // Letters that also depend on what stands before or behind are left out.
-    const whole = Math.floor(((shift + bytes.length) * 8) / 6);
-    return all.slice(shift === 0 ? 0 : shift + 1, whole);
-  });
-  const url = cores.map(core => core.replaceAll('+', '-').replaceAll('/', '_'));
-  return [...cores, ...url, hex, hex.toUpperCase()];
-}
-
-const LETTERS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/';
-
-function base64(bytes: readonly number[]): string {
-  let text = '';
-  for (let at = 0; at < bytes.length; at += 3) {
-    const three = ((bytes[at] ?? 0) << 16) | ((bytes[at + 1] ?? 0) << 8) | (bytes[at + 2] ?? 0);
-    for (const shift of [18, 12, 6, 0]) text += LETTERS[(three >> shift) & 63];
+/** Digits that also depend on what stands before or behind are left out. */
+function base64Digits(bytes: Uint8Array, shift: number): Uint8Array {
+  const first = shift === 0 ? 0 : shift + 1;
+  const length = Math.floor(((shift + bytes.length) * 8) / 6) - first;
+  const digits = new Uint8Array(length);
+  for (let at = 0; at < length; at++) {
+    const bit = 6 * (first + at) - 8 * shift;
+    const two = ((bytes[bit >> 3] ?? 0) << 8) | (bytes[(bit >> 3) + 1] ?? 0);
+    digits[at] = (two >> (10 - (bit & 7))) & 63;
   }
-  return text;
+  return digits;
 }

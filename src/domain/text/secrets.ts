@@ -1,9 +1,9 @@
 /** Keeps secrets out of what Ralph writes, shows and puts into prompts: docs/reference/secrets.md. */
 
 import { matchesText } from './glob.ts';
-import { createTrigrams, HIDDEN, hideTokens, openWord } from './secret-formats.ts';
-import { createScanner, type SecretScan } from './secret-scan.ts';
-import { type Env, passwordsIn, type SecretForm, secretForms } from './secret-values.ts';
+import { HIDDEN, hideTokens, openWord } from './secret-formats.ts';
+import { createFinder, type SecretFinder, type SecretScan } from './secret-scan.ts';
+import { type Env, passwordsIn, secretNeedles } from './secret-values.ts';
 import { visible } from './visible.ts';
 
 export interface Redact {
@@ -15,82 +15,57 @@ export interface Redact {
 }
 
 /**
- * Takes secrets out of a text: the values of variables that look like secrets, in every form that they are usually printed in, passwords in
- * addresses, and tokens of known formats. What colours or marks of no width stand inside a secret do not hide it.
+ * Takes secrets out of a text: the values of variables that look like secrets, however they are written, passwords in addresses, and tokens
+ * of known formats. What colours or marks of no width stand inside a secret do not hide it.
  */
 export function createRedactor(env: Env): Redact {
-  const forms = secretForms(env);
-  const hideValues = hideForms(forms);
+  let made: SecretFinder | undefined;
+  const finder = () => {
+    made ??= createFinder(secretNeedles(env));
+    return made;
+  };
   const clean = (text: string) => {
     if (text.length < SHORTEST_TEXT) return text;
-    const seen = visible(text);
-    const clean = hideTokens(hideValues(seen));
-    return clean === seen ? text : clean;
+    const plain = hideValues(text, finder());
+    const seen = visible(plain);
+    const clean = hideTokens(seen);
+    return plain === text && clean === seen ? text : clean;
   };
-  const openTail = (text: string) => openForm(text, openWord(text), forms);
-  let scanner: (() => SecretScan) | undefined;
-  const scan = () => {
-    scanner ??= createScanner(forms);
-    return scanner();
-  };
-  return Object.assign(clean, { openTail, scan });
+  return Object.assign(clean, {
+    openTail: (text: string) => openValue(text, openWord(text), finder()),
+    scan: () => finder().scan(),
+  });
 }
 
 /** Nothing shorter holds a secret. */
 const SHORTEST_TEXT = 6;
 
-/** A printer breaks a long value into lines. */
-const LINE_BREAK = /\n[ \t]*/g;
-const MAYBE_BROKEN = '(?:\\n[ \\t]*)?';
+const utf8 = new TextEncoder();
 
-function hideForms(forms: readonly SecretForm[]): (text: string) => string {
-  const trigrams = createTrigrams(forms.map(({ text }) => text));
-  const byStart = new Map<string, SecretForm[]>();
-  for (const form of forms) {
-    const start = form.text.slice(0, 3);
-    byStart.set(start, [...(byStart.get(start) ?? []), form]);
+function hideValues(text: string, finder: SecretFinder): string {
+  if (!finder.hasValues) return text;
+  const bytes = utf8.encode(text);
+  const ranges = finder.find(bytes);
+  if (ranges.length === 0) return text;
+  const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
+  let clean = '';
+  let from = 0;
+  for (const [start, end] of ranges) {
+    clean += decoder.decode(bytes.subarray(from, start)) + HIDDEN;
+    from = end;
   }
-  const patterns = new Map<SecretForm, RegExp>();
-  return text => {
-    if (forms.length === 0) return text;
-    const flat = text.includes('\n') ? text.replace(LINE_BREAK, '') : text;
-    const found = new Set<SecretForm>();
-    trigrams.each(flat, at => {
-      for (const form of byStart.get(flat.slice(at, at + 3)) ?? [])
-        if (!found.has(form) && flat.startsWith(form.text, at)) found.add(form);
-    });
-    let clean = text;
-    // The longest first, so that none takes a part out of another.
-    for (const form of forms) {
-      if (!found.has(form)) continue;
-      const pattern = patterns.get(form) ?? patternOf(form);
-      patterns.set(form, pattern);
-      clean = clean.replace(pattern, HIDDEN);
-    }
-    return clean;
-  };
+  return clean + decoder.decode(bytes.subarray(from));
 }
 
 /** Before the beginning of a value with which the text before `end` ends, where there is one. */
-function openForm(text: string, end: number, forms: readonly SecretForm[]): number {
-  const longest = forms[0]?.text.length ?? 0;
-  const tail = visible(text.slice(Math.max(0, end - 2 * longest - TELLING), end)).replace(LINE_BREAK, '');
-  let most = '';
-  for (const { text: form } of forms) {
-    const last = tail.slice(-1);
-    for (let to = form.lastIndexOf(last, form.length - 2); to + 1 >= TELLING && to + 1 > most.length; ) {
-      if (tail.endsWith(form.slice(0, to + 1))) most = form.slice(0, to + 1);
-      to = form.lastIndexOf(last, to - 1);
-    }
-  }
-  let at = end;
-  for (let left = most.replace(/\s/g, '').length; left > 0 && at > 0; at--)
-    left -= /\s/.test(text[at - 1] ?? '') ? 0 : 1;
-  return at;
+function openValue(text: string, end: number, finder: SecretFinder): number {
+  if (!finder.hasValues) return end;
+  const bytes = utf8.encode(text.slice(0, end));
+  const at = finder.openAt(bytes);
+  return at === bytes.length
+    ? end
+    : new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes.subarray(0, at)).length;
 }
-
-/** Fewer letters are no sign that a value begins. */
-const TELLING = 4;
 
 /** Takes secrets out of a text that comes in pieces, wherever it is cut: a word is passed on when it is whole. */
 export function createStreamRedactor(redact: Redact) {
@@ -112,12 +87,6 @@ export function createStreamRedactor(redact: Redact) {
     /** Whether there was a secret so far. */
     found: () => found,
   };
-}
-
-function patternOf({ text, isWord }: SecretForm): RegExp {
-  const letters = Array.from(text, letter => letter.replace(/[\\^$.*+?()[\]{}|/]/, '\\$&'));
-  const whole = letters.join(MAYBE_BROKEN);
-  return new RegExp(isWord ? `(?<![A-Za-z0-9])${whole}(?![A-Za-z0-9])` : whole, 'g');
 }
 
 /** The same value with secrets taken out of every text in it. What names the kind of a thing is not touched. */

@@ -7,12 +7,18 @@
 export const ESCAPE_SEQUENCE =
   /\x1b(?:\[[0-?]*[ -/]*[@-~]?|[\]PX^_][^\x07\x1b\x9c\n]*(?:\x07|\x1b\\|\x9c)?|[ -/]*[0-~]?)/g;
 
-const INVISIBLE =
-  /[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff]/;
-const ALL_INVISIBLE = new RegExp(INVISIBLE, 'g');
+export const INVISIBLE = /[\x00-\x08\x0b-\x1f\x7f-\x9f\p{Default_Ignorable_Code_Point}]/u;
+/** What makes a picture of a sign stays behind one. */
+const ALL_INVISIBLE = new RegExp(
+  `(?<!\\p{Extended_Pictographic}(?=[\\ufe0e\\ufe0f]))${INVISIBLE.source}`,
+  'gu',
+);
+
+/** Most text holds none of these, and is looked through in no time. */
+const UNUSUAL = /[^\t\n\x20-\x7e]/;
 
 /** What stands to be read: `\n`, tabs, and everything that has a shape. */
 export function visible(text: string): string {
-  if (!INVISIBLE.test(text)) return text;
+  if (!UNUSUAL.test(text) || !INVISIBLE.test(text)) return text;
   return text.replace(ESCAPE_SEQUENCE, '').replace(ALL_INVISIBLE, '');
 }

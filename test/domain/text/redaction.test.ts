@@ -78,6 +78,126 @@ describe('a value with every awkward sign is found as it is written', () => {
   });
 });
 
+const hexPairs = (text: string) => Buffer.from(text).toString('hex').match(/../g) ?? [];
+const byCode = (write: (code: number) => string) => (text: string) =>
+  Array.from(text, sign => write(sign.codePointAt(0) ?? 0)).join('');
+const hex = (code: number, length = 2) => code.toString(16).padStart(length, '0');
+const lines = (text: string, width: number) =>
+  (text.match(new RegExp(`[^]{1,${width}}`, 'g')) ?? []).join('\n');
+
+/** Each writes a value in a way that a program undoes: every pair of them is tried. */
+const WRITINGS: Readonly<Record<string, (text: string) => string>> = {
+  'as it is': text => text,
+  'hex with blanks': text => hexPairs(text).join(' '),
+  'hex with colons, in capitals': text => hexPairs(text).join(':').toUpperCase(),
+  'hex with dashes': text => hexPairs(text).join('-'),
+  'hex, 0x': text =>
+    hexPairs(text)
+      .map(pair => `0x${pair}`)
+      .join(', '),
+  'hex in groups and lines': text => lines(hexPairs(text).join('').replace(/.{4}/g, '$& '), 20),
+  'percent, every byte': text =>
+    hexPairs(text)
+      .map(pair => `%${pair}`)
+      .join(''),
+  'percent twice': text =>
+    hexPairs(text)
+      .map(pair => `%25${pair}`)
+      .join(''),
+  '\\x': byCode(code => `\\x${hex(code)}`),
+  '\\u': byCode(code => `\\u${hex(code, 4)}`),
+  '\\u{}': byCode(code => `\\u{${hex(code)}}`),
+  octal: byCode(code => `\\${code.toString(8).padStart(3, '0')}`),
+  'numbered entities': byCode(code => `&#${code};`),
+  'numbered entities in hex, long': byCode(code => `&#X000${hex(code)};`),
+  'entities in entities': byCode(code => `&amp;#${code};`),
+  CSV: text => `"${text.replaceAll('"', '""')}"`,
+  PowerShell: text => text.replace(/["$`]/g, '`$&'),
+  base64: text => Buffer.from(text).toString('base64'),
+  'base64 in lines': text => lines(Buffer.from(text).toString('base64'), 8),
+  'base64 of two bytes a letter': text => Buffer.from(text, 'utf16le').toString('base64'),
+  JSON: text => JSON.stringify(text),
+  lines: text => lines(text, 3),
+  'lines in JSON': text => JSON.stringify(lines(text, 4)),
+  'colours in JSON': text => JSON.stringify(`\x1b[1m${text.slice(0, 5)}\x1b[0m${text.slice(5)}`),
+  'a joiner between graphemes': text => Array.from(text).join('\u034f'),
+  'a variation selector': text => Array.from(text).join('\ufe0f'),
+  'a filler': text => Array.from(text).join('\u3164'),
+  'a tag': text => Array.from(text).join('\u{e0041}'),
+};
+
+describe('a value is found whatever it is written as', () => {
+  const VALUE = 'Zq8f"irst$se`cr&et\\v%41l+e9';
+  const hide = createRedactor({ MY_TOKEN: VALUE });
+  const holds = (clean: string) => /^.{0,12}\[redacted\].{0,6}$/s.test(clean);
+  test.each(Object.keys(WRITINGS))('%s', name => {
+    const text = WRITINGS[name]?.(VALUE) ?? '';
+    expect(hide(text)).toSatisfy(holds);
+    for (const before of ['%', '\\', '&', '&#', '\\n', '%5', '0', 'x="']) {
+      const clean = hide(`${before}${text} behind`);
+      expect(clean, before).toContain('[redacted]');
+      expect(clean.length, before).toBeLessThan(60);
+    }
+  });
+
+  const TWICE = [
+    'base64',
+    'percent, every byte',
+    'JSON',
+    'numbered entities',
+    '\\u',
+    'lines',
+    'hex with blanks',
+  ];
+  const once = Object.keys(WRITINGS).filter(name => !/lines|two bytes|colours|a /.test(name));
+  test.each(TWICE)('and then once more: %s', outer => {
+    for (const inner of once.filter(name =>
+      /as it is|^base64$|hex with blanks|percent, every|JSON/.test(name),
+    )) {
+      const isLost = outer === 'base64' && /blanks|percent/.test(inner);
+      if (/percent|hex/.test(inner) && /percent|entities|u|hex/.test(outer)) continue;
+      const text = WRITINGS[outer]?.(WRITINGS[inner]?.(VALUE) ?? '') ?? '';
+      if (!isLost) expect(hide(text), `${inner}, ${outer}`).toSatisfy(holds);
+    }
+  });
+
+  test('behind a sign that only looks like the beginning of an escape', () => {
+    for (const value of ['nabcdef12345', 'ab12cd34ef56', 'u0041bcdef99', 'x41bcdefgh99', '101bcdefgh99']) {
+      const clean = createRedactor({ MY_TOKEN: value });
+      for (const before of ['\\', '%', '&', '&#', '\\\\', '%25'])
+        for (const text of [value, base64(value), Buffer.from(value).toString('hex')])
+          expect(clean(`${before}${text} end`), `${before}${text}`).toMatch(/^\W*(?:25)?\[redacted\]=* end$/);
+    }
+  });
+});
+
+describe('a token is found on several lines', () => {
+  const github = `ghp_${'a1B2'.repeat(9)}`;
+  test.each([2, 3, 7, 11, 20, 36, 39])('%s letters each', width => {
+    expect(redact(`say\n${lines(github, width)}\nNext words\n`)).toBe('say\n[redacted]\nNext words\n');
+    expect(redact(`say\n  ${lines(github, width).replaceAll('\n', '\r\n  ')}\nNext`)).toContain('[redacted]');
+  });
+  test.each([
+    `sk-ant-api03-${'aB3-x_9Z'.repeat(11)}`,
+    `eyJ${'hbG9'.repeat(9)}.eyJ${'zdW7'.repeat(20)}.${'Sf1K'.repeat(10)}`,
+    `github_pat_${'a1B2'.repeat(5)}c3_${'D4e5'.repeat(14)}f6G`,
+  ])('%s', token => {
+    for (const width of [9, 40, 64]) {
+      const clean = redact(`key ${lines(token, width)}\nand more\n`);
+      expect(clean).toMatch(/^key \[redacted\](?:\n[\w-]{0,19})?\nand more\n$/);
+    }
+  });
+  test.each([
+    `${github}\nNext`,
+    'npm_\ninstall\nupdate\nrebuild\nlist\nprune\nlink\noutdated\n',
+    'sk-learn\nPillow2\nnumpy\nscipy\nmatplotlib\npandas\nseaborn\n',
+    'git\nstatus\ncommit\nrebase\n'.repeat(40),
+    'ghp_\nis how one begins',
+  ])('lines that follow stay: %j', text => {
+    expect(redact(text)).toBe(text.replace(github, '[redacted]'));
+  });
+});
+
 const word = (letters: string, length: number) =>
   fc.array(fc.constantFrom(...letters), { minLength: length, maxLength: length }).map(all => all.join(''));
 const ALNUM = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
@@ -163,6 +283,7 @@ test('a secret is found wherever a stream is cut', () => {
     fc.constant(SECRET),
     fc.constant(`${SECRET.slice(0, 9)}\n  ${SECRET.slice(9)}`),
     fc.constant(base64(`me:${SECRET}`)),
+    ...Object.values(WRITINGS).map(write => fc.constant(write(SECRET))),
     fc.constant('correct horse battery staple'),
   ];
   const both = createRedactor({ ...ENV, MY_PASSPHRASE: 'correct horse battery staple' });

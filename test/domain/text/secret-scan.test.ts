@@ -56,6 +56,11 @@ const SECRETS = [
   encodeURIComponent(SECRET),
   Buffer.from(SECRET).toString('base64'),
   'gh\u200bp_abcdefghijklmnopqrstuvwxyz',
+  'g\u034fhp\ufe0f_abcdefghijklmnopqrstuvwxyz',
+  'gh\np_abcdefg\nhijklmnopqr\nstuvwxyz0123456789',
+  (Buffer.from(SECRET).toString('hex').match(/../g) ?? []).join(' '),
+  Buffer.from(Buffer.from(SECRET).toString('base64')).toString('base64'),
+  's3c\\u0072\\x33t&#112;%61ss',
   'npm\x1b[31m_abcdefghijklmnopqrstuvwxyz0123456789',
 ];
 
