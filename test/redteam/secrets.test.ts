@@ -10,7 +10,21 @@ const GITHUB = `ghp_${'a1B2'.repeat(9)}`;
 const ENV = { SHOP_API_TOKEN: TOKEN, DATABASE_URL: DATABASE };
 
 /** What must be nowhere, in the forms that the attacks print. */
-const LEAKS = [TOKEN, 'p4ssw0rd-of-db', GITHUB, Buffer.from(TOKEN).toString('base64').slice(0, 30)];
+const LEAKS: string[] = [TOKEN, 'p4ssw0rd-of-db', GITHUB, Buffer.from(TOKEN).toString('base64').slice(0, 30)];
+
+const PAIRS = Buffer.from(TOKEN).toString('hex').match(/../g) ?? [];
+/** The same token as a program may write it, and two parts of each that say enough. */
+const FORMS = [
+  PAIRS.join(' '),
+  PAIRS.join(':'),
+  PAIRS.map(pair => `%${pair}`).join(''),
+  PAIRS.map(pair => `\\x${pair}`).join(''),
+  PAIRS.map(pair => `&#x${pair};`).join(''),
+  PAIRS.map(pair => `&#${Number.parseInt(pair, 16)};`).join(''),
+  Array.from(TOKEN).join('\u034f'),
+  Buffer.from(Buffer.from(TOKEN).toString('base64')).toString('base64'),
+];
+LEAKS.push(...FORMS.flatMap(form => [form.slice(0, 24), form.slice(-24)]));
 
 /** Everything below a folder but what the agent itself wrote. */
 function textsIn(dir: string): readonly string[] {
@@ -30,13 +44,14 @@ interface Leak {
   readonly check?: string;
   /** More arguments of the run. */
   readonly args?: readonly string[];
+  readonly files?: Readonly<Record<string, string>>;
 }
 
 async function leak(
   { agent, project, ralph, outside }: Arena,
-  { agent: does = ':', check = 'false', args = [] }: Leak,
+  { agent: does = ':', check = 'false', args = [], files = {} }: Leak,
 ) {
-  const repo = project({ 'a.txt': 'a\n' });
+  const repo = project({ 'a.txt': 'a\n', ...files });
   const command = agent(`cat >> '${outside}/prompts'\n${does}\necho '<promise>COMPLETE</promise>'`);
   const finished = await ralph(
     [
@@ -89,6 +104,13 @@ attacks('Secrets', [
   }),
   row('A check prints it in base64', { check: 'printf %s "$SHOP_API_TOKEN" | base64; false' }),
   row('A check prints it broken into lines', { check: 'echo "$SHOP_API_TOKEN" | fold -w 7; false' }),
+  row('A check prints it in eight more encodings', {
+    check: `cat forms; false`,
+    files: { forms: FORMS.join('\n') },
+  }),
+  row('A check prints a token that no variable holds, broken into lines', {
+    check: 'printf "remote: ghp_%s\\n" "$(printf "a1B2%.0s" 1 2 3 4 5 6 7 8 9)" | fold -w 17; false',
+  }),
   row('A check prints the password of an address alone', {
     check: 'echo "refused for $DATABASE_URL:"; echo "$DATABASE_URL" | sed "s/.*app://; s/@.*//"; false',
   }),
@@ -116,6 +138,28 @@ attacks('Secrets', [
       const reports = await Promise.all(formats.map(format => again('report', '--format', format)));
       const log = await again('log');
       return isClean(log.stdout, ...reports.map(({ stdout }) => stdout));
+    },
+  },
+  {
+    name: 'What Ralph commits, the state, the explanation and the bundle of a run are read',
+    held: { plain: true },
+    async attempt(arena) {
+      const says = `echo "I use $SHOP_API_TOKEN"; echo b > a.txt; cat forms`;
+      const { repo, again } = await leak(arena, {
+        agent: says,
+        check: 'env; cat forms; true',
+        files: { forms: FORMS.join('\n') },
+      });
+      const made = await Promise.all([
+        again('status', '--json'),
+        again('explain'),
+        again('log', '--json'),
+        again('report', '--bundle', 'run.proof'),
+      ]);
+      const bundle = repo.read('run.proof');
+      const texts = bundle.match(/[\w+/=]{40,}/g)?.map(each => Buffer.from(each, 'base64').toString()) ?? [];
+      const messages = repo.git('log', '--all', '--format=%B');
+      return isClean(messages, bundle, ...texts, ...made.map(({ stdout, stderr }) => stdout + stderr));
     },
   },
   {

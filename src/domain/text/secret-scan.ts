@@ -39,10 +39,12 @@ const FOLDED = Uint8Array.from({ length: 256 }, (_, letter) =>
 /** Small and capital letters are one. */
 const SMALL = FOLDED.map(letter => letter | 0x20);
 
-function hashOf(letters: Iterable<number>): number {
-  let hash = 0;
-  for (const letter of letters) hash = ((hash << 5) ^ (SMALL[letter] ?? 0)) & BITS;
-  return hash;
+function addTo(hash: number, letter: number): number {
+  return ((hash << 5) ^ (SMALL[letter] as number)) & BITS;
+}
+
+function hashOf(letters: readonly number[]): number {
+  return letters.reduce((hash, letter) => addTo(hash, letter), 0);
 }
 
 /** What begins with three letters. */
@@ -97,7 +99,7 @@ function prepare(needles: readonly Needle[]): Known {
   const begins = new Uint8Array(BITS + 1);
   const byHash = new Map<number, Needle[]>();
   const pairs = new Map<number, Needle[]>();
-  for (const word of MAY_BEGIN) begins[hashOf(utf8.encode(word).subarray(0, 3))] = LOOKS;
+  for (const word of MAY_BEGIN) begins[hashOf([...utf8.encode(word).subarray(0, 3)])] = LOOKS;
   for (const needle of needles) {
     for (const hash of new Set(beginnings(needle).map(hashOf))) {
       begins[hash] = (begins[hash] ?? 0) | VALUE;
@@ -155,7 +157,7 @@ function pass(bytes: Uint8Array, from: number, end: number, known: Known, watch:
       if (ESCAPES[byte] === 1 && next > at + 1 && probe(bytes, at + 1, next, known, watch)) return;
       if (letter === NO_LETTER) continue;
     }
-    hash = ((hash << 5) ^ (SMALL[letter] as number)) & BITS;
+    hash = addTo(hash, letter);
     if (((begins[hash] as number) & wanted) !== 0 && isFound(bytes, one, hash, known, watch)) return;
     one = two;
     two = at;
@@ -165,7 +167,8 @@ function pass(bytes: Uint8Array, from: number, end: number, known: Known, watch:
 /** A value may also begin inside of what is read as one letter: behind a sign that only looks like the beginning of an escape. */
 function probe(bytes: Uint8Array, from: number, to: number, known: Known, watch: Watch): boolean {
   for (let at = from; at < to; at++) {
-    const hash = hashOf(bytes.subarray(at, at + 3));
+    const [one, two, three] = [bytes[at] ?? 0, bytes[at + 1] ?? 0, bytes[at + 2] ?? 0];
+    const hash = addTo(addTo(addTo(0, one), two), three);
     if (((known.begins[hash] ?? 0) & VALUE) !== 0 && isFound(bytes, at, hash, known, watch)) return true;
   }
   return false;
