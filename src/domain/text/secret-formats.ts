@@ -41,7 +41,7 @@ for (const word of BEGINNINGS)
 const INSIDE_A_WORD = /[A-Za-z0-9_+/-]$/;
 const WORD_BEGINS = /(?:\\[nrtbf]|\[[\d;]*m|%[0-9A-Fa-f]{2})$/;
 
-/** Whether a word goes on behind these letters. */
+/** Whether these letters end inside a word. */
 export function isInsideWord(before: string): boolean {
   return INSIDE_A_WORD.test(before) && !WORD_BEGINS.test(before);
 }

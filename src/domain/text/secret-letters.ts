@@ -2,7 +2,7 @@
 import { INVISIBLE } from './visible.ts';
 
 /** Where the next letter is read. */
-export interface Cursor {
+export interface Position {
   next: number;
 }
 
@@ -37,58 +37,58 @@ export const ESCAPES = KIND.map(kind =>
 );
 
 /** The letter that begins here; those that are not ASCII are one of 128. */
-export function readLetter(bytes: Uint8Array, at: number, cursor: Cursor): number {
-  cursor.next = at + 1;
+export function readLetter(bytes: Uint8Array, at: number, position: Position): number {
+  position.next = at + 1;
   const byte = bytes[at] ?? 0;
   switch (KIND[byte]) {
     case PLAIN:
       return byte;
     case LINE_END:
-      return breakLine(bytes, cursor);
+      return breakLine(bytes, position);
     case ESCAPE:
-      return passEscape(bytes, cursor);
+      return passEscape(bytes, position);
     case BACKSLASH:
-      return readBackslash(bytes, cursor);
+      return readBackslash(bytes, position);
     case PERCENT:
-      return isHex(bytes[at + 1]) ? (readNumber(bytes, at, cursor, BY_PERCENT) ?? byte) : byte;
+      return isHex(bytes[at + 1]) ? (readNumber(bytes, at, position, BY_PERCENT) ?? byte) : byte;
     case AMPERSAND:
-      return mayBeEntity(bytes[at + 1]) ? (readEntity(bytes, at, cursor) ?? byte) : byte;
+      return mayBeEntity(bytes[at + 1]) ? (readEntity(bytes, at, position) ?? byte) : byte;
     case WIDE:
-      return readWide(bytes, at, cursor);
+      return readWide(bytes, at, position);
     default:
       return NO_LETTER;
   }
 }
 
 /** Blanks at the beginning of a line are how a printer sets it. */
-function breakLine(bytes: Uint8Array, cursor: Cursor): number {
-  while (bytes[cursor.next] === 0x20 || bytes[cursor.next] === 0x09) cursor.next++;
+function breakLine(bytes: Uint8Array, position: Position): number {
+  while (bytes[position.next] === 0x20 || bytes[position.next] === 0x09) position.next++;
   return NO_LETTER;
 }
 
 const LONGEST_ESCAPE = 1_000;
 const SEQUENCE = /^(?:\[[0-?]*[ -/]*[@-~]?|[\]PX^_][^\x07\x1b\x9c\n]*(?:\x07|\x1b\\|\x9c)?|[ -/]*[0-~]?)/;
 
-function passEscape(bytes: Uint8Array, cursor: Cursor): number {
-  const ahead = textOf(bytes, cursor.next, bytes[cursor.next] === 0x5b ? 32 : LONGEST_ESCAPE);
-  cursor.next += SEQUENCE.exec(ahead)?.[0].length ?? 0;
+function passEscape(bytes: Uint8Array, position: Position): number {
+  const ahead = textOf(bytes, position.next, bytes[position.next] === 0x5b ? 32 : LONGEST_ESCAPE);
+  position.next += SEQUENCE.exec(ahead)?.[0].length ?? 0;
   return NO_LETTER;
 }
 
 /** A backslash, or as many as texts in texts have, and what it makes of the next letter. */
-function readBackslash(bytes: Uint8Array, cursor: Cursor): number {
-  while (bytes[cursor.next] === 0x5c) cursor.next++;
-  const byte = bytes[cursor.next] ?? 0;
+function readBackslash(bytes: Uint8Array, position: Position): number {
+  while (bytes[position.next] === 0x5c) position.next++;
+  const byte = bytes[position.next] ?? 0;
   if (byte === 0x6e || byte === 0x72) {
-    cursor.next++;
-    return breakLine(bytes, cursor);
+    position.next++;
+    return breakLine(bytes, position);
   }
   if (byte === 0x74) {
-    cursor.next++;
+    position.next++;
     return 0x09;
   }
   const isNumber = byte === 0x75 || byte === 0x78 || byte === 0x55 || (byte >= 0x30 && byte <= 0x37);
-  return isNumber ? (readNumber(bytes, cursor.next, cursor, BY_BACKSLASH) ?? NO_LETTER) : NO_LETTER;
+  return isNumber ? (readNumber(bytes, position.next, position, BY_BACKSLASH) ?? NO_LETTER) : NO_LETTER;
 }
 
 interface Numbered {
@@ -107,7 +107,7 @@ const BY_BACKSLASH: Numbered = {
   more: /^\\+(?:x([89ab][0-9a-f])|([23][0-7]{2}))/i,
 };
 
-function readNumber(bytes: Uint8Array, at: number, cursor: Cursor, kind: Numbered): number | undefined {
+function readNumber(bytes: Uint8Array, at: number, position: Position, kind: Numbered): number | undefined {
   const ahead = textOf(bytes, at, 64);
   const found = kind.pattern.exec(ahead);
   if (!found) return undefined;
@@ -128,8 +128,8 @@ function readNumber(bytes: Uint8Array, at: number, cursor: Cursor, kind: Numbere
     code = 0x10000 + ((code & 0x3ff) << 10) + (Number.parseInt(pair[1] ?? '', 16) & 0x3ff);
     length += pair[0].length;
   }
-  cursor.next = at + length;
-  return decoded(code, bytes, cursor);
+  position.next = at + length;
+  return decoded(code, bytes, position);
 }
 
 /** Hex, or octal where it is the last group of several. */
@@ -158,27 +158,27 @@ function mayBeEntity(byte = 0): boolean {
   return byte === 0x23 || ((byte | 0x20) >= 0x61 && (byte | 0x20) <= 0x7a);
 }
 
-function readEntity(bytes: Uint8Array, at: number, cursor: Cursor): number | undefined {
+function readEntity(bytes: Uint8Array, at: number, position: Position): number | undefined {
   const found = ENTITY.exec(textOf(bytes, at, 64));
   if (!found) return undefined;
   const [all, hex, number, name = ''] = found;
   const known = Object.hasOwn(NAMES, name.toLowerCase()) ? NAMES[name.toLowerCase()] : undefined;
   const code = hex !== undefined ? Number.parseInt(hex, 16) : Number(number ?? known?.charCodeAt(0));
   if (Number.isNaN(code)) return undefined;
-  cursor.next = at + all.length;
-  return decoded(code, bytes, cursor);
+  position.next = at + all.length;
+  return decoded(code, bytes, position);
 }
 
 /** A letter that was written by its number. */
-function decoded(code: number, bytes: Uint8Array, cursor: Cursor): number {
+function decoded(code: number, bytes: Uint8Array, position: Position): number {
   if (code >= 0x80) return wide(code);
   const kind = KIND[code];
-  if (kind === LINE_END) return breakLine(bytes, cursor);
-  if (kind === ESCAPE) return passEscape(bytes, cursor);
+  if (kind === LINE_END) return breakLine(bytes, position);
+  if (kind === ESCAPE) return passEscape(bytes, position);
   return kind === SKIPPED || kind === BACKSLASH ? NO_LETTER : code;
 }
 
-function readWide(bytes: Uint8Array, at: number, cursor: Cursor): number {
+function readWide(bytes: Uint8Array, at: number, position: Position): number {
   const first = bytes[at] ?? 0;
   const count = countMore(first);
   let code = count === 0 ? first : first & (0x3f >> count);
@@ -187,7 +187,7 @@ function readWide(bytes: Uint8Array, at: number, cursor: Cursor): number {
     if (byte >> 6 !== 2) return wide(first);
     code = (code << 6) | (byte & 0x3f);
   }
-  cursor.next = at + 1 + count;
+  position.next = at + 1 + count;
   return wide(code);
 }
 
@@ -215,10 +215,10 @@ function textOf(bytes: Uint8Array, at: number, length: number): string {
 
 /** The letters of a text, as many as are asked for. */
 export function lettersOf(bytes: Uint8Array, most = Number.POSITIVE_INFINITY): Uint8Array {
-  const cursor: Cursor = { next: 0 };
+  const position: Position = { next: 0 };
   const letters: number[] = [];
-  while (cursor.next < bytes.length && letters.length < most) {
-    const letter = readLetter(bytes, cursor.next, cursor);
+  while (position.next < bytes.length && letters.length < most) {
+    const letter = readLetter(bytes, position.next, position);
     if (letter !== NO_LETTER) letters.push(letter);
   }
   return Uint8Array.from(letters);

@@ -1,12 +1,12 @@
 /** Finds the places of secrets in one pass over bytes: of known values exactly, of what is known by its looks where it may begin. */
 import { isInsideWord, LOOK_AHEAD, MAY_BEGIN, mayBegin } from './secret-formats.ts';
 import {
-  type Cursor,
   ESCAPES,
   KIND,
   lettersOf,
   NO_LETTER,
   PLAIN,
+  type Position,
   readLetter,
   SKIPPED,
 } from './secret-letters.ts';
@@ -140,7 +140,7 @@ function writtenAs(digits: Uint8Array): readonly (readonly number[])[] {
 function pass(bytes: Uint8Array, from: number, end: number, known: Known, watch: Watch): void {
   const { begins } = known;
   const wanted = watch.looks === undefined ? VALUE : LOOKS | VALUE;
-  const cursor: Cursor = { next: from };
+  const position: Position = { next: from };
   let hash = 0;
   let one = from;
   let two = from;
@@ -152,8 +152,8 @@ function pass(bytes: Uint8Array, from: number, end: number, known: Known, watch:
     const kind = KIND[byte];
     if (kind === SKIPPED) continue;
     if (kind !== PLAIN) {
-      letter = readLetter(bytes, at, cursor);
-      next = cursor.next;
+      letter = readLetter(bytes, at, position);
+      next = position.next;
       if (ESCAPES[byte] === 1 && next > at + 1 && probe(bytes, at + 1, next, known, watch)) return;
       if (letter === NO_LETTER) continue;
     }
@@ -197,17 +197,17 @@ const [NO, OPEN] = [-1, -2];
 
 /** Behind the last letter of it, where it begins here. */
 function follow(bytes: Uint8Array, at: number, { kind, letters }: Needle): number {
-  const cursor: Cursor = { next: at };
+  const position: Position = { next: at };
   const between = BETWEEN[kind];
   for (let matched = 0; matched < letters.length; ) {
-    if (cursor.next >= bytes.length) return OPEN;
-    const letter = readLetter(bytes, cursor.next, cursor);
+    if (position.next >= bytes.length) return OPEN;
+    const letter = readLetter(bytes, position.next, position);
     if (letter === NO_LETTER || (matched > 0 && between.includes(letter))) continue;
-    const isPrefix = kind === 'hex' && letter === 0x30 && ((bytes[cursor.next] ?? 0) | 0x20) === 0x78;
-    if (isPrefix) cursor.next++;
+    const isPrefix = kind === 'hex' && letter === 0x30 && ((bytes[position.next] ?? 0) | 0x20) === 0x78;
+    if (isPrefix) position.next++;
     else if (!isSame(kind, letter, letters[matched++] as number)) return NO;
   }
-  return cursor.next;
+  return position.next;
 }
 
 /** What may stand between two digits. */
@@ -241,11 +241,11 @@ function merged(hits: readonly Hit[]): readonly Range[] {
 
 /** Where the last letters are the beginning of a value, although too few to look it up. */
 function pairAt(bytes: Uint8Array, { pairs }: Known): number {
-  const cursor: Cursor = { next: Math.max(0, bytes.length - SHORT_TAIL) };
+  const position: Position = { next: Math.max(0, bytes.length - SHORT_TAIL) };
   const letters: [at: number, letter: number][] = [];
-  while (cursor.next < bytes.length) {
-    const at = cursor.next;
-    const letter = readLetter(bytes, at, cursor);
+  while (position.next < bytes.length) {
+    const at = position.next;
+    const letter = readLetter(bytes, at, position);
     if (letter !== NO_LETTER) letters.push([at, letter]);
   }
   const last = letters.slice(-3);
