@@ -186,6 +186,7 @@ const MAY_NAME_AGENTS: Record<string, string> = {
   'cli/commands/prd/plan.ts': 'a sentence of help on the plugin that is a skill, too',
   'domain/session/context-alert.ts': 'names of models, which many agents use',
   'domain/text/feedback.ts': "seed 002's advice to the agent, in its own words",
+  'domain/text/secret-letters.ts': 'an entity of HTML',
   'domain/turn/trouble.ts': 'the words of a reference page',
   'platform/package.ts': "the folders of Ralph's own package",
   'sandbox/srt.ts': 'folders that the runtime leaves open are named so',
