@@ -21,7 +21,14 @@ export function unitSource(reading: UnitReading, { abort, say, lost }: SourceWor
   const first = unit();
   return {
     ...{ project, branch: shownBranch(first), isContinued: first.kind === 'loop', reopen },
-    work: () => ({ head: unit().headSha, ref: heldRef(unit(), 'work') }),
+    work() {
+      const { id, fence, headSha: head, carry, carryFence } = unit();
+      return {
+        ...{ head, ref: heldRef({ id, fence }, 'work'), carry },
+        carryRef: heldRef({ id, fence: carryFence ?? 0 }, 'carry'),
+        nextRef: heldRef({ id, fence: fence + 1 }, 'carry'),
+      };
+    },
     copy: () =>
       reading.extend({
         ...{ abort, troubled },

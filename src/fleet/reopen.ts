@@ -2,7 +2,7 @@
 import { userInfo } from 'node:os';
 import { setTimeout } from 'node:timers/promises';
 import type { Problem } from '../domain/text/problem.ts';
-import type { Message } from '../store/inbox.ts';
+import { isCommit, type Message } from '../store/inbox.ts';
 import type { Database } from './database.ts';
 import { openQueues } from './lease.ts';
 import { FLEET_VERSION } from './migrations.ts';
@@ -34,13 +34,17 @@ export async function reopenUnit(
 /** A job that is left, to show its branch, would be taken for that of the next holder. */
 async function tryToReopen(database: Database, unit: Unit, told: readonly Message[]): Promise<boolean> {
   const { id, fence } = unit;
+  const carry = told
+    .flatMap(each => (each.kind === 'tell' && isCommit(each.carry) ? [each.carry] : []))
+    .at(-1);
   await openQueues(database, { ...unit, minVersion: FLEET_VERSION });
   return database.transaction(async tx => {
     const { rowCount } = await tx.query(
       `update ralph.unit set state = 'ready', fence = fence + 1, reopened = true, worker = null, min_version = greatest(min_version, $4),
-         cancel = null, cancelled_by = null, stop_reason = null, detail = null, ready_at = null, ended_at = null, takeovers = 0, waits = 0
+         cancel = null, cancelled_by = null, stop_reason = null, detail = null, ready_at = null, ended_at = null, takeovers = 0, waits = 0,
+         carry = coalesce($5, carry), carry_fence = case when $5::text is null then carry_fence else fence + 1 end
        where id = $1 and fence = $2 and state = any($3) and job is null and kind = 'loop' and stop_reason is distinct from 'scm_failed'`,
-      [id, fence, [...OVER], FLEET_VERSION],
+      [id, fence, [...OVER], FLEET_VERSION, carry ?? null],
     );
     if (rowCount !== 1) return false;
     // What it was told before and has not heard is old by now.

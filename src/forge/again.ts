@@ -9,6 +9,7 @@ import type { Env } from '../platform/git.ts';
 import { loadState } from '../store/checkpoint.ts';
 import { readRounds } from '../store/inbox.ts';
 import { type ProjectPaths, runPaths } from '../store/paths.ts';
+import type { Following } from './follow.ts';
 import type { UnitSource } from './pull-request.ts';
 
 export interface Again {
@@ -62,4 +63,23 @@ export async function unitAgain(
 /** Why it cannot be continued. */
 export function firstOf([first]: readonly Problem[], id: string): Problem {
   return first ?? { where: id, what: 'it cannot be continued' };
+}
+
+/** One that a session, a program or a worker has driven has no agent that Ralph could start here. */
+export function whyNotAgain({ run, request, work }: Following): { readonly needsYou: string } | undefined {
+  const { given, command } = run.file;
+  const more = (why: string) => ({ needsYou: `It asks for more work, and ${why}` });
+  if (request.unit?.isContinued) return undefined;
+  if (request.unit)
+    return more(
+      `a list of a fleet that is over is not continued: submit a unit that begins with ${work.branch} (\`--base\`), or start \`ralph loop\` on it.`,
+    );
+  if (command === 'session')
+    return more(
+      'its host has driven this run last: Ralph has no command that starts that agent. Continue there, or start `ralph loop` on its branch.',
+    );
+  if (given && !given.program?.length) return undefined;
+  return more(
+    'this run was started by a program, without which its agent cannot work: resume it there, or start `ralph loop` on its branch.',
+  );
 }

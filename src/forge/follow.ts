@@ -5,7 +5,7 @@ import { formatProblem, isProblem, type Problem } from '../domain/text/problem.t
 import { pause } from '../engine/wait.ts';
 import type { EndedRun } from '../opening/leavings.ts';
 import { hasRound, removeRounds } from '../store/inbox.ts';
-import { unitAgain } from './again.ts';
+import { unitAgain, whyNotAgain } from './again.ts';
 import { lookAtPull, type Seen } from './facts.ts';
 import type { MergeMethod } from './forge.ts';
 import type { ForgeProblem } from './http.ts';
@@ -227,25 +227,6 @@ async function perform(
     default:
       return action satisfies never;
   }
-}
-
-/** One that a session, a program or a worker has driven has no agent that Ralph could start here. */
-function whyNotAgain({ run, request, work }: Following): { readonly needsYou: string } | undefined {
-  const { given, command } = run.file;
-  const more = (why: string) => ({ needsYou: `It asks for more work, and ${why}` });
-  if (request.unit?.isContinued) return undefined;
-  if (request.unit)
-    return more(
-      `a list of a fleet that is over is not continued: submit a unit that begins with ${work.branch} (\`--base\`), or start \`ralph loop\` on it.`,
-    );
-  if (command === 'session')
-    return more(
-      'its host has driven this run last: Ralph has no command that starts that agent. Continue there, or start `ralph loop` on its branch.',
-    );
-  if (given && !given.program?.length) return undefined;
-  return more(
-    'this run was started by a program, without which its agent cannot work: resume it there, or start `ralph loop` on its branch.',
-  );
 }
 
 async function prepareRound(

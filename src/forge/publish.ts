@@ -5,7 +5,7 @@ import { isRefusal, type RemoteProblem } from '../domain/run/remote-answer.ts';
 import type { FileSum } from '../domain/text/diffstat.ts';
 import { isProblem, type Problem } from '../domain/text/problem.ts';
 import type { EndedRun } from '../opening/leavings.ts';
-import { unsolved } from '../parallel/merging.ts';
+import { unsolved, WITH_CONFLICTS } from '../parallel/merging.ts';
 import { VERSION } from '../platform/version.ts';
 import { writeBundle } from '../proof/bundle/write.ts';
 import { hiddenMark, PROOF_FILE } from '../report/pull-request.ts';
@@ -48,7 +48,8 @@ export async function pushBranch(
   for (let attempt = 0; ; attempt++) {
     const tip = await remote.tip(ref);
     if (isProblem(tip)) return tip;
-    const clean = await withoutMarks(publishing, work, tip);
+    const solved = await withoutMarks(publishing, work, tip);
+    const clean = typeof solved === 'string' ? await withoutLaneMarks(publishing, work, solved) : solved;
     if (typeof clean !== 'string') return clean;
     const commit = await commitFor(publishing, { ...work, commit: clean }, tip);
     if (typeof commit !== 'string') return commit;
@@ -110,6 +111,58 @@ async function withoutMarks(
   const parents = (await integration.isAncestor(theirs, last)) ? [last] : [last, theirs];
   const message = withTrailers(run.title.slice(0, 72), { runId: run.id, title: run.title });
   return own.commit({ tree, parents, message, date: run.past.time.latest });
+}
+
+/**
+ * What has landed, without the lanes in whose history a merge has left marks: of each that commit alone which has landed, with the same files,
+ * on the one before it and on what else was merged there.
+ */
+async function withoutLaneMarks(
+  { run }: Publishing,
+  { own }: ProvenWork,
+  commit: string,
+): Promise<string | Problem> {
+  const { board } = run.past;
+  if (!board) return commit;
+  const ask = async (...args: readonly string[]) => {
+    const { stdout } = await own.objects.run(args);
+    return stdout.trim().split('\n').filter(Boolean);
+  };
+  const isMarked = async (from: string) => {
+    const found = ['rev-list', '--max-count=1', '--fixed-strings', `--grep=${WITH_CONFLICTS}`];
+    return (await ask(...found, from, `^${board.base}`)).length > 0;
+  };
+  if (!(await isMarked(commit))) return commit;
+  /** What a round has merged into its lane, where the lane is left out. */
+  const broughtBy = async (landed: string) => {
+    const story = board.landed.find(each => each.commit === landed)?.story;
+    const { merges } = board.lanes.find(({ id }) => id === story) ?? {};
+    if (merges === undefined) return [];
+    return (await isMarked(merges)) ? ask('rev-parse', `${merges}^2`) : [merges];
+  };
+  let made = board.base;
+  for (const each of await ask('rev-list', '--first-parent', '--reverse', commit, `^${board.base}`)) {
+    const [first, second] = await ask('rev-parse', `${each}^@`);
+    const isLeftOut = second !== undefined && (await isMarked(second));
+    const others = isLeftOut ? await broughtBy(each) : second === undefined ? [] : [second];
+    const again = first === made && !isLeftOut ? each : await commitAgain(own, each, [made, ...others]);
+    if (isProblem(again)) return again;
+    made = again;
+  }
+  return made;
+}
+
+async function commitAgain(
+  own: ProvenWork['own'],
+  commit: string,
+  parents: readonly string[],
+): Promise<string | Problem> {
+  const tree = await own.treeOf(commit);
+  if (isProblem(tree)) return tree;
+  const { stdout } = await own.objects.run(['show', '--no-patch', '--format=%ct%n%B', commit]);
+  const [seconds = '', ...message] = stdout.split('\n');
+  const date = Number(seconds) * 1_000;
+  return own.commit({ tree, parents, message: `${message.join('\n').trimEnd()}\n`, date });
 }
 
 async function filtered(

@@ -45,6 +45,17 @@ export interface PullRequestOptions {
   readonly base?: string | undefined;
 }
 
+/** What the last worker of a unit has put at the remote: commits, and the names that they have beside its branch. */
+export interface UnitWork {
+  readonly head: string | null;
+  readonly ref: string;
+  /** What its next worker begins with. */
+  readonly carry: string | null;
+  readonly carryRef: string;
+  /** The name for another one. */
+  readonly nextRef: string;
+}
+
 /** A unit that is over, as it was copied to this machine. */
 export interface UnitSource {
   /** Where the copy is. */
@@ -53,8 +64,7 @@ export interface UnitSource {
   readonly branch: string;
   /** A worker can work on it again. */
   readonly isContinued: boolean;
-  /** The commit that its last worker has put there, and the name that it has beside the branch. */
-  work(): { readonly head: string | null; readonly ref: string };
+  work(): UnitWork;
   /** Where its next lines go as well. */
   copy(): RunCopy;
   /** Waits until nobody works on it, and reads what was done; false: stopped before. */

@@ -115,11 +115,11 @@ const workHere: WorkOn = async (world, lane, stop, spent) => {
     if (isDone(done) && done)
       return await handIn(world, lane, child, handedBy(world, lane, worktree), resultOf(done));
     const sentBack = isAgain ? undefined : lane.sentBack;
-    if (sentBack) {
-      await undoSince(world, lane, worktree);
-      const merged = await mergeInto(world, worktree, left =>
-        parts.emit({ type: 'merge-left', story: id, ...left }),
-      );
+    if (sentBack) await undoSince(world, lane, worktree);
+    const tips = [...(lane.merges && !isAgain ? [lane.merges] : []), ...(sentBack ? [board().tip] : [])];
+    for (const tip of tips) {
+      const note: NoteMerge = left => parts.emit({ type: 'merge-left', story: id, ...left });
+      const merged = await mergeInto(world, worktree, note, tip);
       if (isProblem(merged)) return giveUp(world, id, merged);
     }
     parts.emit({ type: 'story-started', story: id, child, from });
@@ -231,10 +231,11 @@ async function mergeInto(
   world: LaneWorld,
   worktree: Worktree,
   note: NoteMerge,
+  tip = world.board().tip,
 ): Promise<readonly Conflict[] | Problem> {
-  const { integration, work, board } = world;
+  const { integration, work } = world;
   const branch = await branchOf(world, worktree);
-  return isProblem(branch) ? branch : mergeTip(integration, branch, board().tip, work.ownPaths, note);
+  return isProblem(branch) ? branch : mergeTip(integration, branch, tip, work.ownPaths, note);
 }
 
 /** With all that is to be decided in its files, also from merges before. */

@@ -38,6 +38,8 @@ export interface Work {
   readonly head: string;
   readonly message: string;
   readonly date: number;
+  /** It brings history, if nothing else. */
+  readonly isMerge?: boolean;
 }
 
 export type Built =
@@ -63,7 +65,7 @@ export async function buildCandidate(
   if (merged.conflicts.length > 0) return { kind: 'conflict', conflicts: merged.conflicts };
   const before = await integration.own.treeOf(tip);
   if (isProblem(before)) return before;
-  if (merged.tree === before) return { kind: 'empty' };
+  if (merged.tree === before && !work.isMerge) return { kind: 'empty' };
   const at = (commit: string) => (path: string) => integration.readFile(commit, path);
   const files = await write({ tip: at(tip), base: at(base), own: at(work.head) });
   const tree = await integration.withFiles(merged.tree, files);
@@ -82,6 +84,9 @@ export interface MergeLeft {
 
 /** Puts it on a ledger. It is called before anything is in the files, so that a crash in between hides nothing. */
 export type NoteMerge = (left: MergeLeft) => void;
+
+/** The commit with the marks of conflicts in its files is known by this. */
+export const WITH_CONFLICTS = 'Merge what has landed meanwhile, with conflicts to solve';
 
 /** Puts what has landed since into the branch and files of a lane, with the conflicts as git leaves them; answers those. */
 export async function mergeTip(
@@ -106,7 +111,7 @@ export async function mergeTip(
   const tree = await integration.withFiles(merged.tree, await filesOf(integration, head, ownPaths));
   if (isProblem(tree)) return tree;
   const { conflicts } = merged;
-  const message = `Merge what has landed meanwhile${conflicts.length === 0 ? '' : ', with conflicts to solve'}`;
+  const message = conflicts.length === 0 ? 'Merge what has landed meanwhile' : WITH_CONFLICTS;
   const commit = await integration.commit({ tree, parents: [head, tip], message, isSigned: true });
   if (isProblem(commit)) return commit;
   if (conflicts.length > 0) note({ merge: commit, conflicts });

@@ -132,7 +132,8 @@ async function build(world: QueueWorld, entry: Queued, onto: string): Promise<st
   if (!lane) return undefined;
   const child = endedChild(world, lane.runs.at(-1) ?? '');
   const number = board().candidates + 1;
-  const made = { head: entry.head, message: work.message(lane), date: entry.at };
+  const isMerge = lane.merges !== undefined;
+  const made = { head: entry.head, message: work.message(lane), date: entry.at, isMerge };
   const missing = await integration.own.bring(entry.head);
   const built =
     missing ??

@@ -16,10 +16,19 @@ export type Message =
   | { readonly kind: 'continue' }
   /** `gently`: the step that it is in may finish. */
   | { readonly kind: 'cancel'; readonly gently: boolean }
-  /** For the prompt of the next iteration. `round`: a pull request asks for it, under this name, until the run is proven. */
-  | { readonly kind: 'tell'; readonly text: string; readonly round?: string }
+  | Hint
   /** To the question of a story. */
   | { readonly kind: 'answer'; readonly story: string; readonly text: string };
+
+/** For the prompt of the next iteration. */
+export interface Hint {
+  readonly kind: 'tell';
+  readonly text: string;
+  /** A pull request asks for it, under this name, until the run is proven. */
+  readonly round?: string;
+  /** Of a unit: the commit that its next worker begins with. */
+  readonly carry?: string;
+}
 
 export type Received = Message & { readonly id: string };
 
@@ -49,8 +58,8 @@ export function messageId(now: number, own: string): string {
  * What a pull request asks for: in every prompt until the run is proven again. Its name is before every message of the user, and the same
  * when it is prepared twice. `own`: eight hexadecimal digits.
  */
-export function putRound(place: Place, text: string, own: string): void {
-  putMessage(place, { kind: 'tell', text }, roundId(own));
+export function putRound(place: Place, hint: Pick<Hint, 'text' | 'carry'>, own: string): void {
+  putMessage(place, { kind: 'tell', ...hint }, roundId(own));
 }
 
 export function roundId(own: string): string {
@@ -74,7 +83,7 @@ export function hasRound(
 }
 
 /** What it asks for, to be sent to whoever works on the run elsewhere. */
-export function readRounds(place: Place): readonly Extract<Message, { readonly kind: 'tell' }>[] {
+export function readRounds(place: Place): readonly Hint[] {
   return readMessages(place)
     .filter(isRound)
     .flatMap(each => (each.kind === 'tell' ? [{ ...each, round: each.id.slice(ROUND.length, -5) }] : []));
@@ -107,7 +116,7 @@ export function removeMessage({ state: { inbox } }: Place, id: string): void {
 
 /** undefined: it is none. Also for what comes in over the wire. */
 export function parseMessage(text: string): Message | undefined {
-  const { kind, gently, story, text: words } = parseObject(text) ?? {};
+  const { kind, gently, story, text: words, carry } = parseObject(text) ?? {};
   switch (kind) {
     case 'pause':
     case 'continue':
@@ -115,12 +124,16 @@ export function parseMessage(text: string): Message | undefined {
     case 'cancel':
       return { kind, gently: gently === true };
     case 'tell':
-      return isText(words) ? { kind, text: words } : undefined;
+      return isText(words) ? { kind, text: words, ...(isCommit(carry) && { carry }) } : undefined;
     case 'answer':
       return isText(words) && isText(story) ? { kind, story, text: words } : undefined;
     default:
       return undefined;
   }
+}
+
+export function isCommit(value: unknown): value is string {
+  return typeof value === 'string' && /^[0-9a-f]{40,64}$/.test(value);
 }
 
 function isText(value: unknown): value is string {

@@ -171,6 +171,107 @@ describe('a parallel run', () => {
   });
 });
 
+/** What somebody else does in another clone, and pushes. */
+function pushed(forge: Fake, branch: string, files: Readonly<Record<string, string>>): void {
+  const clone = folder('ralph-other-');
+  clone.git('clone', '--quiet', '--branch', branch, forge.bare.dir, '.');
+  for (const [name, text] of Object.entries(files)) clone.write(name, text);
+  clone.git('add', '--all');
+  clone.git('commit', '--quiet', '--message', 'theirs');
+  clone.git('push', '--quiet', 'origin', `HEAD:${branch}`);
+}
+
+/** Can be merged when the base is in it. */
+function conflictsWithBase(forge: Fake, branch: string): void {
+  forge.state.done = () => {
+    const [pull] = forge.state.pulls;
+    const holding = forge.bare.git('branch', '--contains', 'main', '--format=%(refname:short)');
+    if (pull) pull.mergeable = holding.split('\n').includes(branch);
+  };
+}
+
+/** Commits of a branch in whose files the marks of a conflict are. */
+function markedCommits(forge: Fake, branch: string): readonly string[] {
+  const commits = forge.bare.git('rev-list', branch).trim().split('\n');
+  return commits.filter(commit => {
+    try {
+      return forge.bare.git('grep', '-l', '^<<<<<<< ', commit) !== '';
+    } catch {
+      return false;
+    }
+  });
+}
+
+describe('a parallel run whose branch is not alone', () => {
+  async function parallel() {
+    const rig = laneRig([plain('US-001'), plain('US-002')]);
+    const forge = await createForge(rig.project);
+    rig.does('US-001', 'implement', 'mkdir -p work; echo new > work/US-001.txt; echo ours > README.md');
+    await ended(rig, 'prd', 'run', '--parallel', '2', '--check', 'test -d work', '--max-iterations', '6');
+    const [id = ''] = runsOf(rig.project);
+    return { rig, forge, id, branch: `ralph/${id}/_int` };
+  }
+
+  test.each([
+    ['what both want', 'both'],
+    ['its own alone', 'ours'],
+  ])('a conflict with the base is solved in a lane: %s', async (_, text) => {
+    const { rig, forge, id, branch } = await parallel();
+    pushed(forge, 'main', { 'README.md': 'theirs\n', 'later.txt': 'later\n' });
+    conflictsWithBase(forge, branch);
+    rig.does('round-1', 'task', `echo ${text} > README.md`);
+    const { code, result, stderr } = await followed(rig, forge);
+    expect([code, result.outcome], stderr).toEqual([0, 'pull_request_ready']);
+    expect(forge.bare.git('show', `${branch}:README.md`)).toBe(`${text}\n`);
+    expect([forge.has(branch, 'later.txt'), forge.has(branch, 'work/US-002.txt')]).toEqual([true, true]);
+    expect(markedCommits(forge, branch)).toEqual([]);
+    await verified(forge, id, result.commit);
+  });
+
+  test('a conflict that nobody solves is not pushed, and needs you', async () => {
+    const { rig, forge, branch } = await parallel();
+    pushed(forge, 'main', { 'README.md': 'theirs\n' });
+    conflictsWithBase(forge, branch);
+    rig.does('round-1', 'task', ':');
+    const before = forge.state.requests.length;
+    const { code, result } = await followed(rig, forge);
+    expect([code, result.outcome, forge.state.requests.length > before]).toEqual([1, 'needs_you', true]);
+    expect([markedCommits(forge, branch), forge.pushes(branch)]).toEqual([[], [expect.anything()]]);
+  });
+
+  test('what somebody else has pushed is taken in, and kept', async () => {
+    const { rig, forge, id, branch } = await parallel();
+    const opened = await ralph(['pr'], { ...rig.options, env: { ...rig.options.env, ...forge.env } });
+    expect(opened.code, opened.stderr).toBe(0);
+    pushed(forge, branch, { 'theirs.txt': 'theirs\n' });
+    rig.does('round-1', 'task', 'test -f theirs.txt && echo seen > seen.txt');
+    const { code, result, stderr } = await followed(rig, forge);
+    expect([code, result.outcome], stderr).toEqual([0, 'pull_request_ready']);
+    expect([forge.has(branch, 'theirs.txt'), forge.has(branch, 'seen.txt')]).toEqual([true, true]);
+    await verified(forge, id, result.commit);
+  });
+
+  test('commits with the marks of a conflict between its lanes are not in what is pushed', async () => {
+    const rig = laneRig([plain('US-001'), plain('US-002')]);
+    const forge = await createForge(rig.project);
+    for (const story of ['US-001', 'US-002'])
+      for (const mode of ['implement', 'merge-fix'])
+        rig.does(story, mode, `mkdir -p work; echo new > work/${story}.txt; echo ${story} > README.md`);
+    await ended(rig, 'prd', 'run', '--parallel', '2', '--check', 'test -d work', '--max-iterations', '12');
+    const [id = ''] = runsOf(rig.project);
+    expect(rig.project.git('log', '--format=%s', `ralph/${id}/_int`)).toContain('with conflicts to solve');
+    const { code, result, stderr } = await followed(rig, forge);
+    expect(code, stderr).toBe(0);
+    const branch = `ralph/${id}/_int`;
+    expect(markedCommits(forge, branch)).toEqual([]);
+    expect(forge.bare.git('log', '--format=%s', branch)).not.toContain('with conflicts to solve');
+    expect(forge.bare.git('rev-parse', `${branch}^{tree}`)).toBe(
+      rig.project.git('rev-parse', `${branch}^{tree}`),
+    );
+    await verified(forge, id, result.commit);
+  });
+});
+
 describe('Ralph is killed in the middle of a round', () => {
   const WAITS =
     'test -f "$LANE_AGENT/go" || { touch "$LANE_AGENT/begun"; exec cat "$LANE_AGENT/pipe"; }; echo fixed > fixed.txt';

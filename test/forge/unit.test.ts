@@ -72,6 +72,41 @@ describeWithPostgres('a unit of a fleet', () => {
     expect([second.code, JSON.parse(second.stdout).outcome], second.stderr).toEqual([0, 'merged']);
   });
 
+  test('conflicts with its base: a worker solves it, and no commit with marks is pushed', async () => {
+    const rig = fleetRig(await postgres().createDatabase());
+    const forge = await createForge(rig.project, rig.remote);
+    rig.does('echo done > work.txt; echo ours > README.md', 'echo both > README.md');
+    const unit = await rig.submit('Write it', '--check', 'grep -q done work.txt');
+    const branch = `ralph/${unit}`;
+    rig.worker('one');
+    await rig.untilState(unit, 'done');
+    pushed(forge, 'main', { 'README.md': 'theirs\n' });
+    forge.state.done = () => {
+      const [pull] = forge.state.pulls;
+      const holding = forge.bare.git('branch', '--contains', 'main', '--format=%(refname:short)');
+      if (pull) pull.mergeable = holding.split('\n').includes(branch);
+    };
+    const { code, stdout, stderr } = await machine(rig, forge).run(
+      ...['pr', unit, '--json', '--follow', '--poll', '0.05'],
+    );
+    expect([code, JSON.parse(stdout).outcome], stderr).toEqual([0, 'pull_request_ready']);
+    expect(forge.bare.git('show', `${branch}:README.md`)).toBe('both\n');
+    expect(forge.bare.git('log', '--format=%s', branch)).not.toContain('with conflicts to solve');
+  });
+
+  test('to whose branch somebody else has pushed is worked on with that', async () => {
+    const { rig, forge, unit, run } = await done();
+    const branch = `ralph/${unit}`;
+    expect((await run('pr', unit)).code).toBe(0);
+    pushed(forge, branch, { 'theirs.txt': 'theirs\n', 'work.txt': 'done\nand theirs\n' });
+    rig.does('true', 'test -f theirs.txt && echo seen > seen.txt');
+    rig.worker('two');
+    const { code, stdout, stderr } = await run('pr', unit, '--json', '--follow', '--poll', '0.05');
+    expect([code, JSON.parse(stdout).outcome], stderr).toEqual([0, 'pull_request_ready']);
+    expect(['theirs.txt', 'seen.txt'].map(file => forge.has(branch, file))).toEqual([true, true]);
+    expect(forge.bare.git('show', `${branch}:work.txt`)).toBe('done\nand theirs\n');
+  });
+
   test('of a list: what asks for more work needs you', async () => {
     const { forge, unit, run } = await done(laneRig([plain('US-001')]));
     forge.state.comments.push(word('alice', 'more, please'));
@@ -132,6 +167,16 @@ describeWithPostgres('a unit of a fleet', () => {
     expect([code, stderr]).toEqual([2, expect.stringContaining('it has no ledger yet')]);
   });
 });
+
+/** What somebody else does in another clone, and pushes. */
+function pushed(forge: Fake, branch: string, files: Readonly<Record<string, string>>): void {
+  const clone = folder('ralph-other-');
+  clone.git('clone', '--quiet', '--branch', branch, forge.bare.dir, '.');
+  for (const [name, text] of Object.entries(files)) clone.write(name, text);
+  clone.git('add', '--all');
+  clone.git('commit', '--quiet', '--message', 'theirs');
+  clone.git('push', '--quiet', 'origin', `HEAD:${branch}`);
+}
 
 /** Two that have no run of their own. */
 function machine(rig: FleetRig, forge: Fake) {

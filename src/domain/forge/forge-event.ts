@@ -39,6 +39,8 @@ export const FORGE_EVENTS = {
     commit: text,
     /** The merge that left conflicts in the files: with its marks it is never pushed. */
     merge: maybe(text),
+    /** What a lane of its own merges into its files: the base, or what somebody else has pushed. */
+    tip: maybe(text),
   }),
   /** Known, and nothing of ours: said once. */
   'forge-noted': record({ what: text, names: texts }),

@@ -48,6 +48,14 @@ export function reviewPrompt(asked: readonly Asked[]): string {
   ]);
 }
 
+export function foreignPrompt(conflicts: readonly Conflict[]): string {
+  return whole([
+    'Somebody else has pushed to the branch of your pull request. What they did is merged into your files. Keep it, and see that everything works together.',
+    ...(conflicts.length === 0 ? [] : [conflictWords(conflicts)]),
+    END,
+  ]);
+}
+
 export function conflictPrompt(base: string, conflicts: readonly Conflict[] | undefined): string {
   return whole([
     `Your work conflicts with the branch ${oneWord(base)} that it goes into. That branch is merged into your files, with marks (<<<<<<<, =======, >>>>>>>) where both have changed the same lines. Solve them, keep what both sides want, and see that everything still works.`,

@@ -77,6 +77,8 @@ export interface Lane extends LaneHead {
   readonly chosen?: string;
   /** Its pull request has asked for it. */
   readonly isRound?: true;
+  /** Of such a one: the commit that is merged into its files. */
+  readonly merges?: string;
   /** Milliseconds since 1970: when it was begun, and when it landed. */
   readonly startedAt?: number;
   readonly endedAt?: number;
@@ -223,15 +225,21 @@ function newBoard({ base, tip, branch, lanes }: Of<'board-set'>): Board {
 }
 
 /** What a pull request asks for is one more lane, on what has landed. Its title is in a commit: nobody's words are in it. */
-function withRound(board: Board, { why }: Of<'forge-round'>): Board {
-  if (why !== 'checks' && why !== 'review') return board;
+function withRound(board: Board, { why, tip }: Of<'forge-round'>): Board {
   const taken = new Set(board.lanes.map(({ id }) => id.toLowerCase()));
   let number = 1;
   while (taken.has(`round-${number}`)) number++;
-  const title = why === 'checks' ? 'Fix the checks of the pull request' : 'Answer the review';
-  const head = { id: `round-${number}`, title, priority: 1, needs: [], files: [] };
-  return { ...board, lanes: [...board.lanes, { ...head, ...FRESH, isRound: true }] };
+  const head = { id: `round-${number}`, title: ROUNDS[why], priority: 1, needs: [], files: [] };
+  const merges = tip === undefined ? {} : { merges: tip };
+  return { ...board, lanes: [...board.lanes, { ...head, ...FRESH, isRound: true, ...merges }] };
 }
+
+const ROUNDS: Readonly<Record<Of<'forge-round'>['why'], string>> = {
+  checks: 'Fix the checks of the pull request',
+  review: 'Answer the review',
+  conflict: 'Merge the base of the pull request',
+  foreign: 'Take in what others have pushed',
+};
 
 /** Whoever resumes the run has done what was needed, or wants to know. */
 function tryAgain(lane: Lane): Lane {

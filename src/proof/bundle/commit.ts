@@ -100,8 +100,12 @@ async function committedTree(
   answers: Answers,
 ): Promise<Looked> {
   const short = commit.slice(0, 12);
-  if (answers.get(`${commit}^{commit}`)?.oid !== commit)
-    return { claim: claims.unknown('commit', `this repository does not have ${short}: ${FETCH}`) };
+  if (answers.get(`${commit}^{commit}`)?.oid !== commit) {
+    if (asked.commit === undefined || asked.tree !== tree)
+      return { claim: claims.unknown('commit', `this repository does not have ${short}: ${FETCH}`) };
+    const words = `${asked.commit.slice(0, 12)} holds the tree that was checked; the commit of the run, ${short}, is not here`;
+    return { claim: claims.holds('commit', words), found: { tree, commit: asked.commit } };
+  }
   const its = answers.get(`${commit}^{tree}`)?.oid;
   if (its === tree) return { claim: holding(commit, { tree, asked }), found: { tree, commit } };
   const beside = await besideTree(place, commit, tree);
