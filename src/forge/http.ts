@@ -22,6 +22,8 @@ export interface HttpOptions {
   readonly token: string;
   readonly stopping: AbortSignal;
   readonly clock?: Clock;
+  /** Whether what is waited for was said already. */
+  readonly trouble?: { isSaid: boolean };
   /** Prints what is waited for. */
   say(text: string): void;
 }
@@ -66,16 +68,14 @@ interface Answer extends ForgeReply {
 
 export function createHttp(options: HttpOptions): Http {
   const { base } = options;
+  const quiet = { ...options, trouble: { isSaid: false } };
   const known = new Map<
     string,
     { readonly etag: string; readonly text: string; readonly next: string | undefined }
   >();
   const ask = async (url: string) => {
     const before = known.get(url);
-    const answer = await untilAnswered(
-      { method: 'GET', url, etag: before?.etag, accept: JSON_TYPE },
-      options,
-    );
+    const answer = await untilAnswered({ method: 'GET', url, etag: before?.etag, accept: JSON_TYPE }, quiet);
     if (isProblem(answer)) return answer;
     if (answer.status === 304 && before) return before;
     const problem = refusedBy(answer, url);
@@ -108,13 +108,13 @@ export function createHttp(options: HttpOptions): Http {
       return all;
     },
     async text(path) {
-      const answer = await untilAnswered({ method: 'GET', url: base + path, accept: JSON_TYPE }, options);
+      const answer = await untilAnswered({ method: 'GET', url: base + path, accept: JSON_TYPE }, quiet);
       if (isProblem(answer)) return answer;
       return refusedBy(answer, path) ?? answer.text;
     },
     async send(method, path, body) {
       const request = { method, url: base + path, body, accept: JSON_TYPE };
-      const answer = await untilAnswered(request, options);
+      const answer = await untilAnswered(request, quiet);
       if (isProblem(answer)) return answer;
       const problem = refusedBy(answer, path);
       return problem ?? (answer.text === '' ? {} : parsed(answer.text, path));
@@ -126,12 +126,13 @@ const JSON_TYPE = 'application/vnd.github+json';
 
 /** Reading is repeated until it works; what writes is repeated only where it was refused before anything was done. */
 async function untilAnswered(request: Request, options: HttpOptions): Promise<Answer | ForgeProblem> {
-  const { clock = systemClock, stopping } = options;
+  const { clock = systemClock, stopping, trouble } = options;
   const began = clock.ticks();
   for (let attempt = 0; ; attempt++) {
     const answer = await redirected(request, options);
     if (stopping.aborted) return stopped(request, answer);
     const pause = pauseFor(answer, attempt, clock.now());
+    if (!pause && trouble) trouble.isSaid = false;
     if (!pause) return answer as Answer;
     if (request.method !== 'GET' && !pause.isRefused) return { ...away(request.url, pause), isUnsure: true };
     if (clock.ticks() - began > LONGEST_AWAY) return away(request.url, pause);
@@ -139,13 +140,15 @@ async function untilAnswered(request: Request, options: HttpOptions): Promise<An
   }
 }
 
-/** Returns whether it waited to the end. */
+/** Returns whether it waited to the end. A limit is over at a time that is known; of all else it is said once that it is tried again. */
 export function waitOut(
   pause: ForgePause,
-  { clock = systemClock, stopping, say }: HttpOptions,
+  { clock = systemClock, stopping, say, trouble }: HttpOptions,
 ): Promise<boolean> {
   const seconds = Math.ceil((pause.until - clock.now()) / 1_000);
-  if (seconds > 0) say(`The forge: ${pause.why}. Retrying in ${seconds} s.`);
+  const then = pause.isRefused ? `Retrying in ${seconds} s` : 'Ralph tries until it answers';
+  if (seconds > 0 && !trouble?.isSaid) say(`The forge: ${pause.why}. ${then}.`);
+  if (trouble) trouble.isSaid = true;
   const { until } = pause;
   const longest = Math.max(0, until - clock.now()) + 60_000;
   return waitFor({ ms: longest, until, longest }, clock, stopping);

@@ -7,6 +7,7 @@ import { issueTextIn } from '../domain/forge/prompt.ts';
 import { readList, type StoryList } from '../domain/stories/story.ts';
 import { listSome } from '../domain/text/feedback.ts';
 import { formatProblem, isProblem, type Problem } from '../domain/text/problem.ts';
+import { hideTokens } from '../domain/text/secret-formats.ts';
 import { createRedactor } from '../domain/text/secrets.ts';
 import { type EndedRun, readEnded } from '../opening/leavings.ts';
 import type { CheckWatch } from '../opening/merged-checks.ts';
@@ -20,6 +21,7 @@ import { readStories } from '../store/kept.ts';
 import type { ProjectPaths } from '../store/paths.ts';
 import type { RunCopy } from '../store/run-store.ts';
 import { withLock } from '../workspace/lock.ts';
+import { readSettings } from '../workspace/own-folder.ts';
 import { type OwnGit, openOwnGit } from '../workspace/own-git.ts';
 import { openRemote, type Remote } from '../workspace/remote.ts';
 import { type ForgePlace, findPlace, findToken, isBranchName, withoutToken } from './address.ts';
@@ -43,6 +45,8 @@ export interface PullRequestOptions {
   readonly remote: string;
   readonly repo?: string | undefined;
   readonly base?: string | undefined;
+  /** The user says that the address which the remote has now is meant, whatever is on record. */
+  readonly remoteChanged?: boolean | undefined;
 }
 
 /** What the last worker of a unit has put at the remote: commits, and the names that they have beside its branch. */
@@ -182,14 +186,9 @@ export async function openAccess({
   if (wrong) return wrong;
   const own = await openOwnGit({ cwd: project.root, env: withoutToken(env) });
   if (isProblem(own)) return own;
-  const settings = new Map(own.repository.remotes);
-  const url = settings.get(`remote.${name}.pushurl`) ?? settings.get(`remote.${name}.url`);
-  if (url === undefined)
-    return {
-      where: '--remote',
-      what: `there is no remote ${name}, or it was added after the last run in this folder began, when an agent could have done it`,
-      fix: `\`git remote add ${name} ADDRESS\`, then a run in this folder itself, without --worktree`,
-    };
+  const url = await addressOf(own, options);
+  if (isProblem(url)) return url;
+  if (options.remoteChanged) say(`The remote ${name} is ${shownAddress(url)} now.`);
   const place = findPlace(repo, url, name, env);
   if (isProblem(place)) return place;
   const token = await findToken(place.host, project.root, env);
@@ -206,6 +205,40 @@ export async function openAccess({
     waits: problem => say(`The remote: ${formatProblem(problem)}. Ralph tries until it answers.`),
   });
   return { forge, place, own, remote, url, base, waits, secrets: { ...env, GH_TOKEN: token } };
+}
+
+/** An agent can write the address of a remote: one that differs from what is on record is pushed to when the user says so. */
+async function addressOf(
+  own: OwnGit,
+  { remote: name, remoteChanged }: PullRequestOptions,
+): Promise<string | Problem> {
+  const { repository } = own;
+  const settings = await readSettings(repository);
+  const addressIn = (all: readonly (readonly [string, string])[]) => {
+    const found = new Map(all);
+    return found.get(`remote.${name}.pushurl`) ?? found.get(`remote.${name}.url`);
+  };
+  const now = addressIn(settings.map(({ key, value }) => [key, value]));
+  const known = addressIn(repository.remotes);
+  const url = remoteChanged ? now : known;
+  if (url !== undefined && (url === now || remoteChanged)) return url;
+  if (now === undefined && known === undefined)
+    return {
+      where: '--remote',
+      what: `there is no remote ${name}`,
+      fix: `\`git remote add ${name} ADDRESS\`, then \`ralph pr --remote-changed\``,
+    };
+  const [was, is] = [known, now].map(each => (each === undefined ? 'not there' : shownAddress(each)));
+  return {
+    where: `remote ${name}`,
+    what: `it is ${is} now, and was ${was} when the last run in this folder itself began. An agent could have changed it, so nothing is pushed`,
+    fix: `if it was you: \`ralph pr --remote-changed\` pushes to what it is now${known === undefined ? '' : `; \`git remote set-url ${name} ${was}\` goes back`}`,
+  };
+}
+
+/** Without who may go there. */
+function shownAddress(url: string): string {
+  return hideTokens(url.replace(/^([a-z][\w+.-]*:\/\/)[^/]*@/i, '$1'));
 }
 
 function wrongNames({ remote, base }: PullRequestOptions): Problem | undefined {

@@ -177,6 +177,9 @@ interface Stepped {
   readonly end: 'rest' | 'later' | 'failed';
 }
 
+/** Somebody works on it from then on. */
+const BEGINS: ReadonlySet<IssueAct['kind']> = new Set(['start', 'resume', 'follow'] as const);
+
 /** More than one issue ever needs at once. */
 const MOST_ACTS = 8;
 
@@ -198,7 +201,8 @@ async function stepIssue(
     const run = work.runOf(number, facts.label, hasNews);
     const step = nextForIssue(facts, run, { ...work.room(), ...room }, look.who);
     const { standing } = step;
-    show(watching, issue, step, run);
+    const isBegin = step.act !== undefined && BEGINS.has(step.act.kind);
+    if (!isBegin) show(watching, issue, step, run);
     if (!step.act || acts >= MOST_ACTS) {
       if (run) await setLabels(watching, issue, standing);
       if (run && run.stand !== 'driven') await noteSaid(watching, seen, run.id);
@@ -206,9 +210,13 @@ async function stepIssue(
     }
     const done = await perform(watching, seen, step, step.act);
     if (isProblem(done)) {
-      note(watching, number, formatProblem(done));
+      const why = formatProblem(done);
+      // Of what has not begun the line says why.
+      if (isBegin) show(watching, issue, { standing: run ? 'needs_you' : 'refused', why }, run);
+      else note(watching, number, why);
       return { standing, end: 'failed' };
     }
+    if (isBegin) show(watching, issue, step, run);
     if (done === 'later') return { standing, end: 'later' };
     if (step.act.kind === 'follow') hasNews = false;
     if (step.act.kind === 'start' || step.act.kind === 'resume') room.slots--;

@@ -90,6 +90,17 @@ test('what writes is sent once, and nobody claims to know what came of it', asyn
   expect(count).toBe(1);
 });
 
+test('trouble is said once, however often it is tried, and again when it comes back', async () => {
+  const statuses = [500, 502, 200, 500, 200];
+  const base = await serve((_, response) => void response.writeHead(statuses.shift() ?? 200).end('{}'));
+  const { http, said } = client(base);
+  expect(await http.get('/x')).toEqual({});
+  expect(await http.get('/y')).toEqual({});
+  expect(said).toEqual(
+    Array.from({ length: 2 }, () => expect.stringMatching(/^The forge: it answers with 50[02]\. /)),
+  );
+});
+
 test('a wait ends when it is stopped', async () => {
   const stop = new AbortController();
   const base = await serve((_, response) => {

@@ -259,7 +259,7 @@ describe('a forge that', () => {
     forge.state.faults.set(1, fault).set(4, fault);
     const { code, stderr } = await pr(work, forge);
     expect([code, forge.state.pulls.length]).toEqual([0, 1]);
-    expect(stderr).toContain('Retrying in 1 s.');
+    expect(stderr).toMatch(/The forge: .*\. (Retrying in 1 s|Ralph tries until it answers)\./);
   });
 
   test('has opened it and does not say so is asked before a second one is opened', async () => {
@@ -290,4 +290,66 @@ describe('a forge that', () => {
       [],
     ]);
   });
+});
+
+describe('a remote whose address is not the one on record', () => {
+  async function moved(change: (work: Repo, other: string) => void) {
+    const { work, forge } = await proven();
+    const other = folder('ralph-elsewhere-');
+    other.git('init', '--quiet', '--bare', '--initial-branch', 'main');
+    work.git('push', '--quiet', other.dir, 'main');
+    change(work, other.dir);
+    const pr = (...args: readonly string[]) => ralph(['pr', ...args], { cwd: work.dir, env: forge.env });
+    return { forge, other, pr, branches: (at: Repo) => at.git('branch', '--list', 'ralph/*').trim() };
+  }
+
+  test.each([
+    ['its address', (work: Repo, other: string) => void work.git('remote', 'set-url', 'origin', other)],
+    [
+      'where it is pushed to',
+      (work: Repo, other: string) => void work.git('remote', 'set-url', '--push', 'origin', other),
+    ],
+  ])('%s: nothing is pushed anywhere until the user says so', async (_, change) => {
+    const { forge, other, pr, branches } = await moved(change);
+    const refused = await pr();
+    expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('--remote-changed')]);
+    expect(refused.stderr).toContain(forge.bare.dir);
+    expect(refused.stderr).toContain(other.dir);
+    expect([branches(forge.bare), branches(other), forge.state.pulls]).toEqual(['', '', []]);
+    const accepted = await pr('--remote-changed');
+    expect([accepted.code, branches(other)], accepted.stderr).toEqual([0, 'ralph/login']);
+    expect(branches(forge.bare)).toBe('');
+    expect((await pr()).code).toBe(2);
+  });
+
+  test('a password in an address is not shown', async () => {
+    const { pr } = await moved(
+      work =>
+        void work.git('remote', 'set-url', 'origin', 'https://me:hunter2secret@example.org/octo/demo.git'),
+    );
+    const { code, stderr } = await pr();
+    expect([code, stderr.includes('hunter2secret'), stderr.includes('example.org')]).toEqual([
+      2,
+      false,
+      true,
+    ]);
+  });
+
+  test('one that is as it was again is pushed to', async () => {
+    const { pr } = await moved((work, other) => {
+      const before = work.git('remote', 'get-url', 'origin').trim();
+      work.git('remote', 'set-url', 'origin', other);
+      work.git('remote', 'set-url', 'origin', before);
+    });
+    expect((await pr()).code).toBe(0);
+  });
+});
+
+test('what the forge refuses is said once', async () => {
+  const { work, forge } = await proven();
+  forge.state.arrives = (count, what) => {
+    if (/^POST .*\/pulls$/.test(what)) forge.state.faults.set(count, { status: 403, message: 'not for you' });
+  };
+  const { code, stdout, stderr } = await ralph(['pr'], { cwd: work.dir, env: forge.env });
+  expect([code, (stdout + stderr).split('not for you').length - 1]).toEqual([2, 1]);
 });

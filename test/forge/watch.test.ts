@@ -353,6 +353,19 @@ test.each([
   expect([code, stderr]).toEqual([2, expect.stringMatching(said)]);
 });
 
+test('an issue that nothing can be said at is not begun, and said so once', async () => {
+  const { work, forge, agent } = await project();
+  forge.issue(12, 'Make a file');
+  forge.state.arrives = (count, what) => {
+    if (/^POST .*\/comments$/.test(what))
+      forge.state.faults.set(count, { status: 403, message: 'not for you' });
+  };
+  const args = argsOf(agent, '--once');
+  const { code, stdout, stderr } = await ralph(args, { cwd: work.dir, env: forge.env });
+  expect([code, stdout]).toEqual([1, expect.stringContaining('#12 Title 12: not begun: ')]);
+  expect([stdout.includes('working'), (stdout + stderr).split('not for you').length - 1]).toEqual([false, 1]);
+});
+
 test('a forge that limits is waited for', async () => {
   const { work, forge, agent } = await project();
   forge.issue(12, 'Make a file');

@@ -31,6 +31,7 @@ export function declareFollowing(command: Command): void {
   command
     .option('--base <branch>', 'the branch that it goes into; default: that of the repository')
     .option('--remote <name>', 'the remote that it is pushed to', 'origin')
+    .option('--remote-changed', 'its address was changed by you: push to what it is now')
     .option(
       '--repo <owner/name>',
       'the repository at the forge; default: GITHUB_REPOSITORY, or that of the remote',
@@ -118,12 +119,16 @@ export function followRequest(
   };
   return {
     ...{ project, env, say },
-    options: { remote: text('remote') ?? 'origin', repo: text('repo'), base: text('base') },
+    options: {
+      ...{ remote: text('remote') ?? 'origin', repo: text('repo'), base: text('base') },
+      remoteChanged: options.remoteChanged === true,
+    },
     begins: command => say(`Checking what would be pushed: \`${command}\` …`),
     saw(event) {
       if (event.type === 'forge-started' || event.type === 'forge-ended' || event.type === 'forge-said')
         return;
-      const isNews = event.type !== 'forge' || (event.outcome !== 'nothing-to-do' && event.act !== 'comment');
+      // What failed is said by whoever ends with it.
+      const isNews = event.type !== 'forge' || (event.outcome === 'done' && event.act !== 'comment');
       if (isNews) say(`${forgeWords(event)[1]}.`);
     },
   };
