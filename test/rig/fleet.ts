@@ -93,16 +93,7 @@ export function fleetRig(
     if (code !== 0) throw new Error(`ralph fleet ${args.join(' ')}: ${code}\n${stdout}${stderr}`);
     return stdout;
   };
-  const sql: FleetRig['sql'] = async (text, ...params) => {
-    const client = new Client({ connectionString: database });
-    client.on('error', () => {});
-    await client.connect();
-    try {
-      return (await client.query(text, [...params])).rows;
-    } finally {
-      await client.end();
-    }
-  };
+  const sql = createSql(database);
   const workerOn: FleetRig['workerOn'] = ({ furnish, env: own, ...how }, name, ...args) => {
     const { dir: home } = folder(`ralph-worker-${name}-`);
     const furnished = furnish?.(home);
@@ -151,5 +142,28 @@ export function fleetRig(
       return { path, open: (text = 'go') => writeFileSync(openSync(path, constants.O_RDWR), `${text}\n`) };
     },
     reached: name => existsSync(join(orders, name)),
+  };
+}
+
+/** Over one connection, as long as it lasts: to open one costs the server and us more than most questions. */
+function createSql(database: string): FleetRig['sql'] {
+  let open: Promise<Client> | undefined;
+  const connect = async () => {
+    const client = new Client({ connectionString: database });
+    const forget = () => {
+      open = undefined;
+    };
+    client.on('error', forget);
+    client.on('end', forget);
+    await client.connect().catch(error => {
+      forget();
+      throw error;
+    });
+    return client;
+  };
+  onTestFinished(async () => (await open)?.end());
+  return async (text, ...params) => {
+    open ??= connect();
+    return (await (await open).query(text, [...params])).rows;
   };
 }
