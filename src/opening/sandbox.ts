@@ -8,7 +8,7 @@ import { isProblem, type Problem } from '../domain/text/problem.ts';
 import { filterEnv, type Visible } from '../domain/text/secrets.ts';
 import type { Sandbox } from '../engine/steps.ts';
 import type { Among, Confinement } from '../platform/confinement.ts';
-import { tryTo } from '../platform/files.ts';
+import { isBelow, tryTo } from '../platform/files.ts';
 import { type Choice, chooseProvider } from '../sandbox/choose.ts';
 import type { OpenSandbox } from '../sandbox/provider.ts';
 import type { ProjectPaths } from '../store/paths.ts';
@@ -158,8 +158,7 @@ function restore(
   aside: string,
 ): readonly Violation[] {
   const away = (path: string, why: string): Violation => {
-    const name = relative(root, path);
-    const [top, shown] = name.startsWith('..') ? ['/', path.slice(1)] : [root, name];
+    const [top, shown] = isBelow(path, root) ? [root, relative(root, path)] : ['/', path.slice(1)];
     if (isThere(path)) moveAside(top, shown, aside);
     return { what: `${shown} (${why})`, restored: true };
   };

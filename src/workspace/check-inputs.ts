@@ -9,10 +9,10 @@ import {
   statSync,
 } from 'node:fs';
 import { homedir } from 'node:os';
-import { delimiter, isAbsolute, join, relative } from 'node:path';
+import { delimiter, isAbsolute, join } from 'node:path';
 import { type CheckInputs, findCheckInputs, inputParts } from '../domain/checks/inputs.ts';
 import { toolFile } from '../domain/checks/tools.ts';
-import { fileSize, tryTo } from '../platform/files.ts';
+import { fileSize, isBelow, tryTo } from '../platform/files.ts';
 import type { Env } from '../platform/git.ts';
 import { sha256 } from '../platform/hash.ts';
 import { markOf } from './keep-files.ts';
@@ -100,7 +100,7 @@ function programMark(name: string, env: Env): string {
 
 /** Of what is elsewhere on the machine only what is named is looked at: nothing the agent is expected to change. */
 function isWatched(cwd: string, path: string): boolean {
-  return !isAbsolute(path) || !relative(cwd, path).startsWith('..');
+  return !isAbsolute(path) || isBelow(path, cwd);
 }
 
 function partsAt({ cwd, env }: Place, path: string, { scripts }: CheckInputs): InputHashes {

@@ -9,7 +9,7 @@ import { dirname, join, relative, sep } from 'node:path';
 import { defined } from '../domain/text/fields.ts';
 import type { Problem } from '../domain/text/problem.ts';
 import { errorWords } from '../platform/error-words.ts';
-import { ensureFolder, namesIn, readIfThere, tryTo, writeWhole } from '../platform/files.ts';
+import { ensureFolder, isBelow, namesIn, readIfThere, tryTo, writeWhole } from '../platform/files.ts';
 import { bareGit, complaint, type Env, type Git } from '../platform/git.ts';
 import { isAlive } from '../platform/process-table.ts';
 import { findProgram } from '../platform/programs.ts';
@@ -323,10 +323,9 @@ const MOST_RULES = 100 * 1024 * 1024;
 
 /** With what is Ralph's. */
 function excludesOf({ path, root }: OwnFolder, repository: Repository): string {
-  const below = relative(repository.top, path);
   const parts = root.split('/');
   const folders = parts.map((_, at) => [...parts.slice(0, at), '.ralph'].join('/'));
-  const ours = [...folders, ...(below.startsWith('..') ? [] : [below])];
+  const ours = [...folders, ...(isBelow(path, repository.top) ? [relative(repository.top, path)] : [])];
   return [infoOf(repository, 'exclude'), ...ours.map(ignoreRule), ''].join('\n');
 }
 

@@ -36,6 +36,16 @@ function watching() {
   return { place, copy, watch, round, now, blamed };
 }
 
+test('a script that is named by its whole path is watched, whatever its name begins with', () => {
+  const place = folder('ralph-whole-');
+  place.write('..check.sh', 'exit 1\n');
+  const commands = [`sh ${place.path('..check.sh')}`];
+  const inputs = watchCheckInputs({ cwd: place.dir, env: { PATH: '/bin' }, commands });
+  inputs.take();
+  place.write('..check.sh', 'exit 0\n');
+  expect(inputs.changed()).toEqual([expect.stringMatching(/\.\.check\.sh$/)]);
+});
+
 describe('protected files', () => {
   test('that nobody touches void nothing', async () => {
     const { round, blamed } = watching();
