@@ -60,8 +60,10 @@ function doneAlready(steps: Steps, { past, goal, steering }: EngineWorld): End |
   return { kind: 'end', reason: goal.success };
 }
 
-async function end(steps: Steps, world: EngineWorld, { reason, detail }: End): Promise<LoopResult> {
+async function end(steps: Steps, world: EngineWorld, given: End): Promise<LoopResult> {
   const { open } = world.past();
+  const lost = isSuccess(given.reason) ? await steps.lostBranch?.() : undefined;
+  const { reason, detail } = lost === undefined ? given : { reason: 'scm_failed' as const, detail: lost };
   // Whoever looks at the files now should not find what the agent must not change.
   if (open?.turn && !open.judged && world.disk.trouble() === undefined) await restoreFiles(steps, world);
   if (!isSuccess(reason)) await leaveBest(steps, world);

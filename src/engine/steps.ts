@@ -72,6 +72,8 @@ export interface Steps {
   >;
   /** What the stories say after this turn; asked once, after `restore`, the checks and `look`. */
   stories?(iteration: number): StoryEvidence;
+  /** When the run is done: what has become of the branch that it began on; undefined: that holds what it held. */
+  lostBranch?(): Promise<string | undefined>;
   /** When the run is over: says what of the user's own it has changed, and returns the files with tests that differ from how they were when it began. */
   lookBack?(): Promise<readonly FileChange[]>;
   /** What more there is to say of the run when it is over. */

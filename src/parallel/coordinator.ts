@@ -23,6 +23,7 @@ import type { RunContext } from '../turns/context.ts';
 import { limitsOf } from '../turns/goal.ts';
 import { createIntegration, type Integration } from '../workspace/integration.ts';
 import { openOwnGit } from '../workspace/own-git.ts';
+import { commitOf } from '../workspace/refs.ts';
 import { createAccounts } from './accounts.ts';
 import { type Before, createBudget } from './budget.ts';
 import { createCheckGate } from './check-gate.ts';
@@ -72,7 +73,7 @@ async function begin(
   const { past, emit } = world;
   const { board } = past();
   if (board) return reconcile(parts, world, integration, board);
-  const base = await startOf(integration, work.branch);
+  const { base, isThere } = await startOf(integration, work.branch);
   if (base === undefined)
     return 'There is no commit to start from: `git commit --allow-empty -m start` makes one.';
   const tip = await firstTip(work, world, integration, base);
@@ -84,7 +85,14 @@ async function begin(
   if (undelivered) return formatProblem(undelivered);
   await integration.publish(undefined);
   work.record?.();
-  emit({ type: 'board-set', base, tip, branch: work.branch, lanes: work.lanes() });
+  emit({
+    type: 'board-set',
+    base,
+    tip,
+    branch: work.branch,
+    ...(isThere && { isThere }),
+    lanes: work.lanes(),
+  });
   const short = tooFew(work, limitsOf(parts.settings).maxIterations);
   if (short !== undefined) warn(emit, short);
   return undefined;
@@ -103,14 +111,14 @@ export function tooFew(
   return `${length} ${what} need ${least} iterations at least, ${why}, and the limit for all together is ${most}. The rest waits: --max-iterations ${2 * least} gives room.`;
 }
 
-async function startOf({ own }: Integration, branch: string | null): Promise<string | undefined> {
-  const named =
-    branch === null
-      ? undefined
-      : await own.repository.git.run(['rev-parse', '--verify', '--quiet', `refs/heads/${branch}^{commit}`]);
-  const base = named?.code === 0 ? named.stdout.trim() : (await own.head()).commit;
-  if (base === undefined || isProblem(await own.treeOf(base))) return undefined;
-  return base;
+async function startOf(
+  { own }: Integration,
+  branch: string | null,
+): Promise<{ readonly base?: string; readonly isThere?: true }> {
+  const named = branch === null ? undefined : await commitOf(own.repository, `refs/heads/${branch}`);
+  const base = named ?? (await own.head()).commit;
+  if (base === undefined || isProblem(await own.treeOf(base))) return {};
+  return { base, ...(named !== undefined && { isThere: true }) };
 }
 
 /** The list as the user has it, where it is not committed. */

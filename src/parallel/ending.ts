@@ -4,13 +4,14 @@ import { proofOfRun } from '../domain/checks/proof.ts';
 import { findTestChanges } from '../domain/checks/test-changes.ts';
 import { type Board, boardMutation, boardUsage, laneOutcome } from '../domain/lanes/board.ts';
 import { endedAs, type LoopResult, testCounts } from '../domain/run/result.ts';
-import type { StopReason } from '../domain/run/stop-reason.ts';
+import { isSuccess, type StopReason } from '../domain/run/stop-reason.ts';
 import { formatProblem, isProblem } from '../domain/text/problem.ts';
 import { addUsage, type Usage, unpricedIn } from '../domain/turn/usage.ts';
 import { type EngineWorld, warn } from '../engine/steps.ts';
 import { isBrokenOff } from '../engine/stop.ts';
 import { joinWords } from '../platform/shell.ts';
 import type { RunContext } from '../turns/context.ts';
+import { lostSince } from '../turns/lost-branch.ts';
 import { changedTests } from '../workspace/changed-tests.ts';
 import type { Integration } from '../workspace/integration.ts';
 import { moveBranch } from '../workspace/take-over.ts';
@@ -38,10 +39,15 @@ export async function endRun(options: EndingOptions, world: EngineWorld, ended: 
   const { integration, elsewhere } = options;
   const { board } = world.past();
   const isOver = !world.stop.requested();
-  if (integration && !elsewhere && board && isOver && board.landed.length > 0)
-    await integrate(integration, world, options, board);
+  const moved =
+    integration && !elsewhere && board && isOver && board.landed.length > 0
+      ? await integrate(integration, world, options, board)
+      : undefined;
+  // The work is proven, and not where it was asked for.
+  const isLeft = moved !== undefined && isSuccess(ended.reason);
+  const now = isLeft ? { ...ended, reason: 'scm_failed' as const, detail: moved } : ended;
   world.steering.reportUndelivered();
-  const result = { ...resultOf(options, world, ended), ...(await testsOf(options, world, ended)) };
+  const result = { ...resultOf(options, world, now), ...(await testsOf(options, world, now)) };
   world.emit({ type: 'run-ended', result });
   await world.settled();
   return result;
@@ -94,19 +100,22 @@ function resultOf({ work, runId }: EndingOptions, world: EngineWorld, ended: End
   };
 }
 
-/** Moves the branch that was asked for; where it is checked out, with its files. */
+/** Moves the branch that was asked for; where it is checked out, with its files. Returns what others have done to it. */
 async function integrate(
   integration: Integration,
   { emit }: EngineWorld,
   { runId, parts }: EndingOptions,
   board: Board,
-): Promise<void> {
-  const { branch, tip, integrated: base = board.base } = board;
-  if (branch === null) return;
+): Promise<string | undefined> {
+  const { branch, tip, isThere, integrated: base = board.base } = board;
+  if (branch === null) return undefined;
   const tell = (text: string) => warn(emit, text);
   const owner = outsideOwner(integration.own, runId, tell);
-  const problem = await moveBranch(integration.own, { branch, base, tip }, owner);
-  if (!problem) return emit({ type: 'integrated', branch, commit: tip });
+  const problem = await moveBranch(integration.own, { branch, base, tip, isThere }, owner);
+  if (!problem) {
+    emit({ type: 'integrated', branch, commit: tip });
+    return undefined;
+  }
   const root = parts.project.root;
   const commands = `${joinWords(['git', '-C', root, 'switch', branch])} && ${joinWords(['git', '-C', root, 'merge', `ralph/${runId}/_int`])}`;
   emit({
@@ -115,4 +124,9 @@ async function integrate(
     commit: tip,
     problem: `${formatProblem(problem)}. What has landed is on ralph/${runId}/_int: ${commands}`,
   });
+  if (!('now' in problem)) return undefined;
+  const { now } = problem;
+  return (
+    (await lostSince(integration.own, { runId, branch, head: base, now })) ?? `${formatProblem(problem)}.`
+  );
 }

@@ -23,6 +23,7 @@ import { deadlines, oneTurn } from './agent-turn.ts';
 import { takeAttempts } from './attempts.ts';
 import { takeExtra } from './budget.ts';
 import type { RunContext } from './context.ts';
+import { lostBranch } from './lost-branch.ts';
 import { undoOthers } from './others.ts';
 import { createPausing, type Held, preparedWith, recallInputs } from './pausing.ts';
 import { checkedTree, type Prover } from './prover.ts';
@@ -57,7 +58,7 @@ type Base =
 export function baseSteps(
   context: RunContext,
   own: OwnSteps,
-): Prover['steps'] & Required<Pick<Steps, Base>> & Pick<Steps, 'undoOthers'> {
+): Prover['steps'] & Required<Pick<Steps, Base>> & Pick<Steps, 'undoOthers' | 'lostBranch'> {
   const { budget } = context;
   const { tree, held, prover } = own;
   const { inputs } = prover;
@@ -108,6 +109,8 @@ export function baseSteps(
         commitWork(context, context.past().last?.number ?? 0, [], checked, message),
     }),
     lookBack: () => lookBack(context, tree),
+    // Where the branch of a lane stands is nothing that Ralph builds on.
+    ...(!context.isLane && { lostBranch: () => lostBranch(context) }),
   };
 }
 

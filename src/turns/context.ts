@@ -41,6 +41,8 @@ export interface RunContext extends EngineWorld {
   readonly sendCommit?: ((commit: string) => Promise<string | Problem>) | undefined;
   /** Rounds of checks of several runs beside each other; absent: there are no others. */
   readonly gate?: CheckGate | undefined;
+  /** Ralph takes its work to where it belongs. */
+  readonly isLane: boolean;
   /** It is a lane, and nothing keeps the agents of other lanes out of where it works. */
   readonly isExposed: boolean;
   /** What a program knows of checks that the settings only name: that one is a function. */

@@ -18,12 +18,24 @@ export interface Move {
   /** The commit that it stands on before. */
   readonly base: string;
   readonly tip: string;
+  /** It is there; absent: it may have to be made. */
+  readonly isThere?: true | undefined;
   /** Paths, a character for each byte, whose files may hold more than the commit: that is the user's own and stays where it is. */
   readonly shared?: ReadonlySet<string>;
 }
 
+/** Somebody else was there first. */
+export interface Moved extends Problem {
+  /** undefined: it is gone. */
+  readonly now: string | undefined;
+}
+
 /** Done again after it was cut off, it has the same result. */
-export async function moveBranch(own: OwnGit, move: Move, owner: IndexOwner): Promise<Problem | undefined> {
+export async function moveBranch(
+  own: OwnGit,
+  move: Move,
+  owner: IndexOwner,
+): Promise<Moved | Problem | undefined> {
   const { branch, base, tip } = move;
   const { git } = own.repository;
   const ref = `refs/heads/${branch}`;
@@ -33,8 +45,13 @@ export async function moveBranch(own: OwnGit, move: Move, owner: IndexOwner): Pr
   const isOut = (await own.head()).branch === branch;
   // It may have been cut off between the branch and the index.
   if (at === tip) return isOut ? alignWith(own, base, tip, owner) : undefined;
-  if (at !== undefined && at !== base)
-    return { where, what: 'it has moved since the run began, so it is left alone' };
+  if (at === undefined && move.isThere)
+    return { where, what: 'it was deleted or renamed since the run began', now: at };
+  if (at !== undefined && at !== base) {
+    const { code } = await git.run(['merge-base', '--is-ancestor', tip, at]);
+    if (code === 0) return undefined; // somebody has merged it
+    return { where, what: 'it has moved since the run began, so it is left alone', now: at };
+  }
   const elsewhere = isOut ? undefined : await checkedOutAt(git, ref);
   if (elsewhere !== undefined) return { where, what: `it is checked out in another worktree, ${elsewhere}` };
   const files = isOut ? await planFiles(own, base, move) : undefined;

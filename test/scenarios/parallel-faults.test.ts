@@ -88,8 +88,8 @@ describe('what happens meanwhile', () => {
       'review',
       `git -C "${rig.project.dir}" branch ralph/demo HEAD && git -C "${rig.project.dir}" branch -f ralph/demo "$(git -C "${rig.project.dir}" commit-tree HEAD^{tree} -m mine)"`,
     );
-    const { result, stderr } = await runParallel(rig, '--parallel', '2', ...CHECK);
-    expect(result.stopReason).toBe('all_stories_approved');
+    const { code, result, stderr } = await runParallel(rig, '--parallel', '2', ...CHECK);
+    expect([code, result.stopReason]).toEqual([1, 'scm_failed']);
     expect(flat(stderr)).toContain('it has moved since the run began, so it is left alone');
     expect(rig.project.git('log', '-1', '--format=%s', 'ralph/demo').trim()).toBe('mine');
   });

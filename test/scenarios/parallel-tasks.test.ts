@@ -124,8 +124,8 @@ describe('--tasks', () => {
       'task',
       `mkdir -p work; touch work/T1.txt; ${commit.replace('$PROJECT', rig.project.dir)}`,
     );
-    const { result, stderr } = await loop(rig, '--tasks', 'tasks.md', '--check', 'test -f README.md');
-    expect(result.stopReason).toBe('all_checks_passed');
+    const { code, result, stderr } = await loop(rig, '--tasks', 'tasks.md', '--check', 'test -f README.md');
+    expect([code, result.stopReason]).toEqual([1, 'scm_failed']);
     expect(stderr.replace(/\s+/g, ' ')).toContain('it has moved since the run began, so it is left alone');
     expect(rig.project.git('log', '-1', '--format=%s', 'main').trim()).toBe('mine');
     rig.project.git('merge', '--quiet', '--no-edit', `ralph/${result.runId}/_int`);

@@ -6,6 +6,7 @@ import {
   both,
   iteration,
   list,
+  mark,
   maybe,
   number,
   orNull,
@@ -26,6 +27,8 @@ export const BOARD_EVENTS = {
     tip: text,
     /** The user's branch that is moved at the end. */
     branch: orNull(text),
+    /** It was there, and stood on `base`. */
+    isThere: maybe(mark),
     lanes: list(
       partOf<LaneHead>(record({ id: text, title: text, priority: number, needs: texts, files: texts })),
     ),

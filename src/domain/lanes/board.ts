@@ -114,6 +114,8 @@ export interface Board {
   readonly base: string;
   /** The user's branch that is moved at the end, and where it stood; null: none. */
   readonly branch: string | null;
+  /** It was there when the run began. */
+  readonly isThere?: true;
   /** The tip of the integration branch. */
   readonly tip: string;
   /** Where Ralph has moved the user's branch to; absent: nowhere yet. */
@@ -211,10 +213,11 @@ function afterPlace({ place: _, ...lane }: Lane, { state }: Of<'lane-place'>): L
 
 const FRESH = { state: 'waiting', runs: [], isRunning: false, iterations: 0, returns: 0, used: {} } as const;
 
-function newBoard({ base, tip, branch, lanes }: Of<'board-set'>): Board {
+function newBoard({ base, tip, branch, isThere, lanes }: Of<'board-set'>): Board {
   return {
     base,
     branch,
+    ...(isThere && { isThere }),
     tip,
     lanes: lanes.map(lane => ({ ...lane, ...FRESH })),
     queue: [],

@@ -144,7 +144,7 @@ const ENDINGS: Readonly<Record<StopReason, Ending>> = {
     sentence: 'Stopped: the work is proven, but source control failed.',
     unchecked: SCM_FAILED,
     unreviewed: SCM_FAILED,
-    todo: 'Fix what source control reports: the work is in the files, and resuming commits or pushes it',
+    todo: 'Fix what source control reports: the work is kept, and resuming does the rest',
   },
   needs_you: {
     ...STOPPED,
