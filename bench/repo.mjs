@@ -43,8 +43,7 @@ function measured(folder, what, make) {
   make(work);
   writeFileSync(join(work, 'tasks.md'), '- [ ] one\n- [ ] two\n- [ ] three\n');
   writeFileSync(join(work, '.gitignore'), '.ralph/\n');
-  git(work, 'add', '--all');
-  git(work, 'commit', '--quiet', '--message', 'bench');
+  commitAll(work, 'bench');
   git(work, 'config', 'user.name', 'b');
   git(work, 'config', 'user.email', 'b@example.invalid');
   const agent = script(
@@ -60,8 +59,12 @@ function measured(folder, what, make) {
   const status = floorOf(() => many(20, ['git', 'status', '--porcelain'], { cwd: work }));
   const added = floorOf(() => addWorktree(world));
   const tree = ralph(world, ['Change a file.', '--max-iterations', '1', '--worktree=bench']).cpu - one(world);
+  // Lanes begin with what is committed, and are refused beside changes that are not.
+  commitAll(work, 'before the stories');
   const before = sizeOf(state);
-  const stories = ralph(world, ['--tasks', 'tasks.md', '--parallel', '3'], { BENCH_CLAIM: '1' });
+  const stories = ralph(world, ['--tasks', 'tasks.md', '--parallel', '3'], { BENCH_CLAIM: '1' }, DONE);
+  const landed = git(work, 'ls-tree', '--name-only', 'HEAD').match(/^made-\d$/gm)?.length;
+  if (landed !== 3) throw new Error(`${landed ?? 0} of 3 stories have landed`);
   const kept = (sizeOf(state) - before) / 3;
   return rowsOf(what, {
     cold,
@@ -106,10 +109,15 @@ function rowsOf(what, { cold, first, each, committing, status, added, tree, stor
   ];
 }
 
-/** CPU seconds, and the most memory of one process in MB. */
-function ralph({ folder, work, state, agent }, args, more = {}) {
-  const report = join(folder, 'time');
+const DONE = 0;
+/** Out of iterations: the agent claims nothing. */
+const STOPPED = 1;
+
+/** CPU seconds, and the most memory of one process in MB. A run that ends otherwise than it should measures nothing. */
+function ralph({ folder, work, state, agent }, args, more = {}, code = STOPPED) {
+  const [report, said] = [join(folder, 'time'), join(folder, 'said')];
   const argv = [
+    ...['sh', '-c', 'exec "$@" 2>"$0"', said],
     '/usr/bin/time',
     '-f',
     '%M',
@@ -124,10 +132,12 @@ function ralph({ folder, work, state, agent }, args, more = {}) {
     '--agent',
     agent,
   ];
-  const { cpu } = measure([...argv, '--quiet'], {
+  const { cpu, status } = measure([...argv, '--quiet'], {
     cwd: work,
     env: { ...env, ...more, XDG_STATE_HOME: state },
   });
+  if (status !== code)
+    throw new Error(`ralph loop ${args.join(' ')}: exit code ${status}\n${readFileSync(said, 'utf8')}`);
   return { cpu, memory: Number(readFileSync(report, 'utf8').trim().split('\n').at(-1)) / 1024 };
 }
 
@@ -151,12 +161,16 @@ function addWorktree({ folder, work }) {
   return result;
 }
 
+function commitAll(work, message) {
+  git(work, 'add', '--all');
+  git(work, 'commit', '--quiet', '--allow-empty', '--message', message);
+}
+
 function withCommits(work, run) {
   const file = join(work, '.ralph/settings.json');
   writeFileSync(file, JSON.stringify({ scm: { command: 'git', tasks: ['commit'] } }));
   // What is there before a run is the user's, and in none of its commits.
-  git(work, 'add', '--all');
-  git(work, 'commit', '--quiet', '--message', 'before');
+  commitAll(work, 'before');
   const result = run();
   rmSync(file);
   return result;
