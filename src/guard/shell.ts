@@ -49,6 +49,8 @@ interface At {
   readonly into: readonly string[];
   /** Words that may be a command or may be words: what they may run in their turn is not asked. */
   readonly isGuess?: true;
+  /** What the shell that runs it gets on its stdin, where that can be known. */
+  readonly input?: string | undefined;
 }
 
 export function readShell(script: string, world: ShellWorld): ScriptReading {
@@ -197,7 +199,7 @@ function command(walk: Walk, node: CommandNode, at: At): void {
     return;
   }
   const previous = at.from.at(-1);
-  const input = files.input ?? (previous ? printed(previous) : substituted(node, by));
+  const input = files.input ?? (previous ? printed(previous) : (substituted(node, by) ?? at.input));
   const written = [
     ...node.prefix.filter(part => part.type === 'Assignment'),
     ...(node.name ? [node.name] : []),
@@ -275,7 +277,8 @@ function run(walk: Walk, words: readonly string[], about: Omit<Call, 'name' | 'a
     if (deeper.depth > DEEPEST) walk.trouble ??= TOO_DEEP;
     else run(walk, argv, { ...about, place: deeper.place, assigned: [] }, deeper);
   }
-  const own = { ...deeper, scope: inner.ownShell ? copy(at.scope) : at.scope, from: [], into: [] };
+  const scope = inner.ownShell ? copy(at.scope) : at.scope;
+  const own = { ...deeper, scope, from: [], into: [], input: call.input };
   if (inner.ownShell) for (const { name, value } of about.assigned) own.scope.vars.set(name, value);
   if (inner.positional) setPositional(own.scope, inner.positional);
   for (const script of inner.scripts) readScript(walk, script, own);

@@ -1,5 +1,5 @@
 /** The commands that run other commands: what each of them would run. */
-import { afterGlobals, type Call, operands, rowOf, rows, UNKNOWN, values } from './call.ts';
+import { afterGlobals, type Call, has, operands, rowOf, rows, UNKNOWN, values } from './call.ts';
 import { shellTextsIn } from './code.ts';
 import {
   composed,
@@ -48,7 +48,6 @@ const WRAPPERS: Readonly<Record<string, Wrapper>> = {
   gtimeout: { valued: '-s -k', skip: 1 },
   stdbuf: { valued: '-i -o -e' },
   exec: { valued: '-a' },
-  watch: { valued: '-n --interval' },
   strace: { valued: '-o -e -p -s' },
   ltrace: { valued: '-o -e' },
   'systemd-run': { valued: '-p --unit --property' },
@@ -56,6 +55,11 @@ const WRAPPERS: Readonly<Record<string, Wrapper>> = {
   'cross-env': { assignments: true },
   retry: { valued: '-t -d' },
 };
+
+/** A file that is what the command gets on its stdin, or from a substitution. */
+export function isStdin(file: string): boolean {
+  return file.includes(UNKNOWN) || /^(?:-|\/dev\/(?:stdin|fd\/\d+)|\/proc\/[^/]+\/fd\/\d+)$/.test(file);
+}
 
 /** `-c TEXT` (also among other flags), a file, or what comes on its stdin. */
 function shell(call: Call): Inner {
@@ -70,8 +74,7 @@ function shell(call: Call): Inner {
     return text === undefined ? NOTHING : { ...NOTHING, scripts: [text], positional };
   }
   const [file] = args.filter((word, index) => !/^[-+]/.test(word) && args[index - 1] !== '-o');
-  if (file !== undefined && !args.includes('-s') && !file.includes(UNKNOWN))
-    return { ...NOTHING, files: [file] };
+  if (file !== undefined && !args.includes('-s') && !isStdin(file)) return { ...NOTHING, files: [file] };
   return input === undefined ? NOTHING : { ...NOTHING, scripts: [input] };
 }
 
@@ -112,11 +115,12 @@ const SPECIAL: Readonly<Record<string, (call: Call) => Inner>> = {
   make,
   gmake: make,
   xargs,
-  parallel: call => {
-    const own = skipped(call.args, { valued: '-j --jobs' });
-    const end = own.findIndex(word => word.startsWith(':::'));
-    return runs(...(end < 0 ? [...own, UNKNOWN] : [...own.slice(0, end), ...own.slice(end + 1)]));
-  },
+  watch: ({ args }) => ({
+    ...NOTHING,
+    scripts: [skipped(args, { valued: '-n --interval' }).join(' ')],
+    guessed: true,
+  }),
+  parallel,
   find,
   fd: call => {
     const at = call.args.findIndex(word => ['-x', '-X', '--exec', '--exec-batch'].includes(word));
@@ -236,8 +240,32 @@ function edited(call: Call): Inner {
   };
 }
 
-function sourced({ args }: Call): Inner {
-  return { ...NOTHING, files: args.slice(0, 1), ownShell: false };
+function sourced({ args, input }: Call): Inner {
+  const [file = ''] = args;
+  if (!isStdin(file)) return { ...NOTHING, files: args.slice(0, 1), ownShell: false };
+  return { ...NOTHING, scripts: input === undefined ? [] : [input], ownShell: false };
+}
+
+/** A shell runs its words with each line that it gets, or the lines alone. */
+function parallel(call: Call): Inner {
+  const all = skipped(call.args, { valued: '-j --jobs' });
+  const end = all.findIndex(word => word.startsWith(':::'));
+  const words = end < 0 ? all : all.slice(0, end);
+  const items = end < 0 ? (stdinOf(call)?.split('\n').filter(Boolean) ?? [UNKNOWN]) : all.slice(end + 1);
+  const own = words.some(word => word.includes('{}')) ? words : [...words, '{}'];
+  const commands = items.map(item => own.map(word => word.replaceAll('{}', item)));
+  return {
+    ...NOTHING,
+    commands: words.length > 0 ? commands : [],
+    scripts: commands.map(argv => argv.join(' ')),
+    guessed: true,
+  };
+}
+
+/** What it gets on its stdin, where that can be known. */
+function stdinOf(call: Call): string | undefined {
+  const from = call.from.at(-1);
+  return call.input ?? (from && printed(from));
 }
 
 /** What it gets on its stdin becomes arguments; what `find` or a list names, where that is known. */
@@ -246,16 +274,17 @@ function xargs(call: Call): Inner {
     valued: '-n -I -P -d -L -a -s -E --max-args --max-procs --delimiter --replace',
   });
   const from = call.from.at(-1);
-  const text = call.input ?? (from && printed(from));
+  const text = stdinOf(call);
+  const mark = values(call, 'I', 'replace')[0] ?? (has(call, 'i', 'replace') ? '{}' : undefined);
+  const isByLine = mark !== undefined || has(call, 'd', 'delimiter', 'L', '0', 'null');
   const more =
     text !== undefined
-      ? text.split(/[\s\0]+/).filter(Boolean)
+      ? text.split(isByLine ? /[\n\0]+/ : /[\s\0]+/).filter(Boolean)
       : from?.name === 'find'
         ? foundBy(from)
         : from?.name === 'ls' && from.args.every(word => word.startsWith('-'))
           ? ['*']
           : [UNKNOWN];
-  const [mark] = values(call, 'I', 'replace');
   if (mark) return { ...NOTHING, commands: more.map(each => own.map(word => word.replaceAll(mark, each))) };
   return own.length > 0 ? runs(...own, ...more) : NOTHING;
 }

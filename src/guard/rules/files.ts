@@ -1,5 +1,16 @@
 /** Files, disks, and what fills them: categories 1, 2, 3, 18. */
-import { type Call, has, operands, rowOf, rows, type Signs, shows, values } from '../call.ts';
+import {
+  afterGlobals,
+  behind,
+  type Call,
+  has,
+  operands,
+  rowOf,
+  rows,
+  type Signs,
+  shows,
+  values,
+} from '../call.ts';
 import { codeOf } from '../code.ts';
 import type { Where } from '../place.ts';
 import { type Rule, rule, type Scene } from '../rule.ts';
@@ -45,9 +56,40 @@ const deletes =
 
 const copied: Paths = (call, paths) => [...paths.slice(-1), ...values(call, 't', 'target-directory')];
 
+/** The files that a patch on its stdin names. */
+function patched({ input = '' }: Call): readonly string[] {
+  return [...input.matchAll(/^(?:---|\+\+\+) ([^\t\n]+)/gm)].flatMap(([, path = '']) => [
+    path,
+    path.replace(/^[^/]*\//, ''),
+  ]);
+}
+
+/** Files of the work tree or of the index that git changes, by subcommand; a branch is none. */
+const GIT_WRITES: Readonly<Record<string, Paths>> = {
+  ...rows('rm mv restore checkout-index update-index', all),
+  clean: (call, paths) => (has(call, 'f', 'force') ? paths : []),
+  stash: (_, paths) => (paths[0] === 'push' ? paths.slice(1) : []),
+  checkout: (call, paths) => {
+    const end = call.args.indexOf('--');
+    if (end >= 0) return call.args.slice(end + 1);
+    return paths.length > 1 ? paths.slice(1) : paths.filter(path => /\.\w+$/.test(path));
+  },
+  ...rows('apply am', call => [...values(call, 'include', 'directory'), ...patched(call)]),
+};
+
+function gitWrites(call: Call): readonly string[] {
+  const [verb = ''] = afterGlobals(call);
+  if (has(call, 'n', 'dry-run', 'check', 'stat', 'numstat', 'summary')) return [];
+  const paths = rowOf(GIT_WRITES, verb)?.(call, behind(call)) ?? [];
+  const [dir] = values(call, 'C');
+  return dir === undefined ? paths : paths.map(path => `${dir}/${path}`);
+}
+
 /** What a command writes to whose business that is. */
 const WRITTEN: Readonly<Record<string, Paths>> = {
-  ...rows('tee touch truncate unlink shred mkfifo rm patch ed ex vim vi nano sponge', all),
+  ...rows('tee touch truncate unlink shred mkfifo rm ed ex vim vi nano sponge', all),
+  patch: (call, paths) => (has(call, 'dry-run') ? [] : [...paths.slice(0, 1), ...patched(call)]),
+  git: gitWrites,
   ...rows('cp ln install rsync scp', copied),
   mv: (call, paths) => [...copied(call, paths), ...paths.slice(0, -1)],
   ...rows('sed perl', (call, paths) =>

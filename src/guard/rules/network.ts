@@ -2,7 +2,7 @@
 import { afterGlobals, type Call, has, operands, sub, UNKNOWN, values } from '../call.ts';
 import { codeOf } from '../code.ts';
 import { type Rule, rule, type Scene } from '../rule.ts';
-import { isShell } from '../wrappers.ts';
+import { isShell, isStdin } from '../wrappers.ts';
 
 const isLocal = (text: string) =>
   /(?:^|[/@\s])(?:localhost|127\.\d+\.\d+\.\d+|0\.0\.0\.0|\[?::1\]?|host\.docker\.internal)(?:[:/\s]|$)/.test(
@@ -125,9 +125,23 @@ export const NETWORK_RULES: readonly Rule[] = [
   rule('pipe-to-shell', [12, 'block'], '', call => (takesStdin(call) && call.from.some(each => DOWNLOADERS.test(each.name))) || (isRunner(call) && downloadsInside(call)) || (INTERPRETER.test(call.name) && downloadsInside(call)), HIDDEN),
   rule('decode-to-shell', [12, 'block'], '', call => (takesStdin(call) && call.from.some(each => DECODERS.test(each.name) && !/^(?:tr|od|gpg|openssl)$/.test(each.name) || (each.name === 'openssl' && has(each, 'd')) || (each.name === 'tr' && each.input !== undefined))) || (isRunner(call) && decodesInside(call)), HIDDEN),
   rule('decode-in-code', [12, 'block'], 'python python3 perl ruby node php', call => /\b(?:exec|eval|system|popen|subprocess|Function|instance_eval)\b/.test(codeOf(call) ?? '') && /b64decode|base64|fromhex|decode\(["'](?:hex|rot|base64)|unpack\(|atob|Buffer\.from\([^)]*(?:base64|hex)|str_rot13|zlib\.decompress|marshal\.loads|urlopen|requests\.get|urllib/.test(codeOf(call) ?? ''), HIDDEN),
-  rule('generated-shell', [12, 'warn'], '', call => isShell(call.name) && takesStdin(call) && call.input === undefined && call.from.length > 0 && !call.from.some(each => each.name === 'cat' || each.name === 'docker' || each.name === 'kubectl'), ['it runs text that another command makes', 'Write it to a file, look at it, and run that.']),
+  rule('generated-shell', [12, 'warn'], '', call => runsUnseen(call), ['it runs text that another command makes', 'Write it to a file, look at it, and run that.']),
   rule('unknown-delete', [12, 'block'], UNKNOWN, (call, { where }) => has(call, 'r', 'R', 'f') && operands(call).some(path => ['system', 'home', 'device'].includes(where(path))), ['a command whose name is hidden works on the whole system', 'Write the command plainly.']),
 ];
+
+/** A script that comes from where the guard cannot see it. */
+function runsUnseen(call: Call): boolean {
+  const { name, args, input, from, reads } = call;
+  if (name === 'parallel') return input === undefined && from.length > 0 && operands(call).length === 0;
+  if (name === '.' || name === 'source') return isStdin(args[0] ?? 'x') && input === undefined;
+  if (!isShell(name) || input !== undefined) return false;
+  const at = args.findIndex(word => /^-[a-z]*c$/.test(word));
+  if (at >= 0) return from.length > 0 && (args[at + 1] ?? '').trimStart().startsWith(UNKNOWN);
+  const isPiped = from.length > 0 && !from.some(each => /^(?:cat|docker|kubectl)$/.test(each.name));
+  const [file] = operands(call);
+  const isUnseen = file !== undefined && isStdin(file);
+  return (takesStdin(call) && (isPiped || reads.some(isStdin))) || isUnseen;
+}
 
 function isSocketShell(code: string): boolean {
   const socket =

@@ -1,0 +1,140 @@
+/** Each way to hand a text to a shell, with each text: what is refused when it is written plainly is refused in every form. */
+import { expect, test } from 'vitest';
+import { judgeCommand } from '../../src/guard/guard.ts';
+import { WORLD } from './corpus.ts';
+
+const HARM = ['rm -rf /', 'rm -rf ~', 'git push --force origin main', 'echo x > test/a.test.ts'];
+
+/** A command that runs `text`. */
+const CARRIERS: Readonly<Record<string, (text: string) => string>> = {
+  'dot from stdin, here-string': text => `. /dev/stdin <<<'${text}'`,
+  'source from stdin, here-string': text => `source /dev/stdin <<< '${text}'`,
+  'dot from stdin, here-document': text => `. /dev/stdin <<'E'\n${text}\nE`,
+  'dot from fd 0': text => `. /dev/fd/0 <<<'${text}'`,
+  'dot from proc': text => `. /proc/self/fd/0 <<<'${text}'`,
+  'source from a substitution': text => `source <(echo '${text}')`,
+  'dot from a substitution': text => `. <(printf '%s' '${text}')`,
+  'bash from a substitution': text => `bash <(echo '${text}')`,
+  'shell of stdin': text => `sh /dev/stdin <<<'${text}'`,
+  'bash of fd 0': text => `bash /dev/fd/0 <<< '${text}'`,
+  'shell of stdin in a pipe': text => `echo '${text}' | sh /dev/stdin`,
+  'shell of a dash': text => `echo '${text}' | sh -`,
+  'shell with a flag for stdin': text => `echo '${text}' | bash -s -- a b`,
+  'xargs, replaced': text => `echo '${text}' | xargs -I{} sh -c '{}'`,
+  'xargs, replaced, by itself': text => `echo '${text}' | xargs -I % bash -c %`,
+  'xargs, as an argument': text => `echo '${text}' | xargs -d '\\n' sh -c`,
+  'xargs, a line each': text => `printf '%s\\n' '${text}' | xargs -L1 -I{} bash -c "{}"`,
+  watch: text => `watch '${text}'`,
+  'watch with flags': text => `watch -n 1 -d '${text}'`,
+  'parallel of a pipe': text => `echo '${text}' | parallel`,
+  'parallel of a pipe, with jobs': text => `echo '${text}' | parallel -j 2`,
+  'parallel with arguments': text => `parallel ::: '${text}'`,
+  'parallel, a shell': text => `parallel sh -c ::: '${text}'`,
+  'a variable': text => `X='${text}'; eval "$X"`,
+  'an exported one': text => `X='${text}' sh -c 'eval "$X"'`,
+  'a function': text => `f() { ${text}; }; f`,
+  env: text => `env -i sh -c '${text}'`,
+  'a trap': text => `trap '${text}' EXIT`,
+  'a coprocess': text => `coproc sh -c '${text}'`,
+  time: text => `time sh -c '${text}'`,
+  exec: text => `exec sh -c '${text}'`,
+  'a file written first': text => `echo '${text}' > /tmp/x; sh /tmp/x`,
+  'a file written first, sourced': text => `echo '${text}' > x.sh && . ./x.sh`,
+  'tee and a shell': text => `echo '${text}' | tee /tmp/x | sh`,
+  base64: text => `echo ${Buffer.from(text).toString('base64')} | base64 -d | sh /dev/stdin`,
+  script: text => `script -qc '${text}' /dev/null`,
+  flock: text => `flock /tmp/l -c '${text}'`,
+  timeout: text => `timeout 5 bash -c '${text}'`,
+  nohup: text => `nohup sh -c '${text}' &`,
+  busybox: text => `busybox sh -c '${text}'`,
+  entr: text => `ls | entr -s '${text}'`,
+  find: text => `find . -maxdepth 0 -exec sh -c '${text}' \\;`,
+  make: text => `printf 'a:\\n\\t${text}\\n' | make -f -`,
+  mapfile: text => `mapfile -t L <<<'${text}'; eval "\${L[0]}"`,
+  read: text => `read -r L <<<'${text}'; eval "$L"`,
+  'bash with an option before': text => `bash -o pipefail -c '${text}'`,
+  'bash with a long flag': text => `bash --norc -c '${text}'`,
+  su: text => `su -c '${text}'`,
+  'git alias': text => `git -c alias.x='!${text}' x`,
+  'git bisect': text => `git bisect run sh -c '${text}'`,
+  'git rebase': text => `git rebase --exec '${text}' HEAD~1`,
+  'here-document into a shell': text => `bash <<E\n${text}\nE`,
+  nested: text => `sh -c "sh -c '${text}'"`,
+  'stdin of the outer shell': text => `sh -c 'exec sh' <<<'${text}'`,
+};
+
+test.each(Object.keys(CARRIERS))('%s', name => {
+  const carry = CARRIERS[name] ?? (text => text);
+  const passed = HARM.filter(text => judgeCommand(carry(text), WORLD)[0]?.tier !== 'block');
+  expect(passed).toEqual([]);
+});
+
+/** Nobody can see what they run. */
+test.each([
+  '. /dev/stdin',
+  'source /dev/fd/0 < unseen',
+  'sh /dev/stdin < unseen',
+  'bash < <(./make-script)',
+  'source <(./make-script)',
+  '. <(some-tool completion)',
+  'bash <(./make-script)',
+  'cat unseen | xargs -I{} sh -c {}',
+  'cat unseen | xargs -I{} sh -c "{}"',
+  'cat unseen | parallel',
+  './make-script | sh /dev/stdin',
+])('not known: %s', command => {
+  expect(judgeCommand(command, WORLD)[0]?.tier).toMatch(/block|warn/);
+});
+
+/** The files under test/ are protected. */
+test.each([
+  'git rm test/a.test.ts',
+  'git rm -r test',
+  'git rm --cached test/a.test.ts',
+  'git mv test/a.test.ts src/a.ts',
+  'git mv src/a.ts test/a.test.ts',
+  'git checkout HEAD~3 -- test/a.test.ts',
+  'git checkout main test/a.test.ts',
+  'git checkout -- test',
+  'git restore test/a.test.ts',
+  'git restore --source=HEAD~2 test',
+  'git -C /home/you/app restore test/a.test.ts',
+  'git stash push -- test/a.test.ts',
+  'git stash push test',
+  'git clean -fd test',
+  'git clean -fdx -- test/tmp',
+  'git apply change.patch --include=test/a.test.ts',
+  'git apply --directory=test change.patch',
+  'git apply <<E\n--- a/test/a.test.ts\n+++ b/test/a.test.ts\n@@ -1 +1 @@\n-a\n+b\nE',
+  'patch test/a.test.ts change.patch',
+  'patch -p1 <<E\n--- a/test/a.test.ts\n+++ b/test/a.test.ts\n@@ -1 +1 @@\n-a\n+b\nE',
+  'git checkout-index -f test/a.test.ts',
+  'git update-index --assume-unchanged test/a.test.ts',
+])('protected: %s', command => {
+  expect(judgeCommand(command, WORLD)[0]).toMatchObject({ tier: 'block' });
+});
+
+/** What a working day has. */
+test.each([
+  'git checkout main',
+  'git checkout -b feature',
+  'git checkout HEAD -- src/a.ts',
+  'git restore src/a.ts',
+  'git rm src/old.ts',
+  'git mv src/a.ts src/b.ts',
+  'git apply --check change.patch',
+  'git diff test/a.test.ts',
+  'git add test/a.test.ts',
+  'git log -- test',
+  'git stash list',
+  'git clean -n test',
+  'patch --dry-run -p1 < change.patch',
+  'parallel echo ::: a b',
+  'find src -name "*.ts" | xargs -I{} grep -l foo {}',
+  'watch -n 2 npm test',
+  'source ./env.sh',
+  '. venv/bin/activate',
+  'ls | xargs -n1 echo',
+])('ordinary: %s', command => {
+  expect(judgeCommand(command, WORLD).filter(({ tier }) => tier === 'block')).toEqual([]);
+});
