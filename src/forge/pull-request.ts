@@ -15,6 +15,7 @@ import { readTask } from '../opening/reopen.ts';
 import { patientRemote } from '../parallel/patient-remote.ts';
 import { tryTo } from '../platform/files.ts';
 import type { Env } from '../platform/git.ts';
+import { joinWords } from '../platform/shell.ts';
 import { pullRequestBody } from '../report/pull-request.ts';
 import type { Message } from '../store/inbox.ts';
 import { readStories } from '../store/kept.ts';
@@ -213,12 +214,12 @@ async function addressOf(
   { remote: name, remoteChanged }: PullRequestOptions,
 ): Promise<string | Problem> {
   const { repository } = own;
-  const settings = await readSettings(repository);
+  const settings = (await readSettings(repository)).map(({ key, value }) => [key, value] as const);
   const addressIn = (all: readonly (readonly [string, string])[]) => {
     const found = new Map(all);
     return found.get(`remote.${name}.pushurl`) ?? found.get(`remote.${name}.url`);
   };
-  const now = addressIn(settings.map(({ key, value }) => [key, value]));
+  const now = addressIn(settings);
   const known = addressIn(repository.remotes);
   const url = remoteChanged ? now : known;
   if (url !== undefined && (url === now || remoteChanged)) return url;
@@ -226,13 +227,15 @@ async function addressOf(
     return {
       where: '--remote',
       what: `there is no remote ${name}`,
-      fix: `\`git remote add ${name} ADDRESS\`, then \`ralph pr --remote-changed\``,
+      fix: `\`git remote add ${name} ADDRESS\`, then the same command with --remote-changed`,
     };
   const [was, is] = [known, now].map(each => (each === undefined ? 'not there' : shownAddress(each)));
+  const push = settings.some(([key]) => key === `remote.${name}.pushurl`) ? ['--push'] : [];
+  const back = `; \`${joinWords(['git', 'remote', 'set-url', ...push, name, was ?? ''])}\` goes back`;
   return {
     where: `remote ${name}`,
     what: `it is ${is} now, and was ${was} when the last run in this folder itself began. An agent could have changed it, so nothing is pushed`,
-    fix: `if it was you: \`ralph pr --remote-changed\` pushes to what it is now${known === undefined ? '' : `; \`git remote set-url ${name} ${was}\` goes back`}`,
+    fix: `if it was you, the same command with --remote-changed pushes to what it is now${known === undefined ? '' : back}`,
   };
 }
 

@@ -1,6 +1,6 @@
 /** What Ralph writes at a pull request: one status comment, edited in place, and one reply in each thread that it has answered. */
 import { isProblem, type Problem } from '../domain/text/problem.ts';
-import { endingWords } from '../report/forge-words.ts';
+import { endedWords } from '../report/issue-words.ts';
 import { counted } from '../report/numbers.ts';
 import { hiddenMark } from '../report/pull-request.ts';
 import { MARKDOWN_WORDS } from '../report/words.ts';
@@ -34,8 +34,7 @@ export async function writeStatus(
 type State = ReturnType<Following['ledger']['state']>;
 
 function statusLine(now: string | undefined, ended: State['ended']): string {
-  const words = now ?? (ended ? endingWords(ended) : '');
-  return `**Ralph**: ${say(words)}`;
+  return `**Ralph**: ${now === undefined ? (ended ? endedWords(ended) : '') : say(now)}`;
 }
 
 function factLines({ checkRounds, reviewRounds, conflictRounds }: State, unheard: number): readonly string[] {

@@ -63,7 +63,8 @@ export function endParts({ standing, why, result, forge, isFailed }: EndedIssue)
   return [`needs you. ${said ?? (result ? resultSentence(result, MARKDOWN_WORDS) : '')}`, TRY_AGAIN];
 }
 
-function endedWords({ reason, detail }: NonNullable<ForgeState['ended']>): string {
+/** Our own words as they are, those of others as code. */
+export function endedWords({ reason, detail }: NonNullable<ForgeState['ended']>): string {
   return [endingWords({ reason, detail: '' }), MARKDOWN_WORDS.say(detail)].filter(Boolean).join(' ');
 }
 

@@ -300,7 +300,7 @@ describe('a remote whose address is not the one on record', () => {
     work.git('push', '--quiet', other.dir, 'main');
     change(work, other.dir);
     const pr = (...args: readonly string[]) => ralph(['pr', ...args], { cwd: work.dir, env: forge.env });
-    return { forge, other, pr, branches: (at: Repo) => at.git('branch', '--list', 'ralph/*').trim() };
+    return { work, forge, other, pr, branches: (at: Repo) => at.git('branch', '--list', 'ralph/*').trim() };
   }
 
   test.each([
@@ -310,7 +310,7 @@ describe('a remote whose address is not the one on record', () => {
       (work: Repo, other: string) => void work.git('remote', 'set-url', '--push', 'origin', other),
     ],
   ])('%s: nothing is pushed anywhere until the user says so', async (_, change) => {
-    const { forge, other, pr, branches } = await moved(change);
+    const { work, forge, other, pr, branches } = await moved(change);
     const refused = await pr();
     expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('--remote-changed')]);
     expect(refused.stderr).toContain(forge.bare.dir);
@@ -320,6 +320,10 @@ describe('a remote whose address is not the one on record', () => {
     expect([accepted.code, branches(other)], accepted.stderr).toEqual([0, 'ralph/login']);
     expect(branches(forge.bare)).toBe('');
     expect((await pr()).code).toBe(2);
+    const [, back = ''] =
+      /`(git remote set-url [^`]*)` goes back/.exec(refused.stderr.replace(/\s+/g, ' ')) ?? [];
+    work.git(...back.split(' ').slice(1));
+    expect([(await pr()).code, branches(forge.bare)]).toEqual([0, 'ralph/login']);
   });
 
   test('a password in an address is not shown', async () => {
