@@ -11,8 +11,8 @@ import { bundleSchema } from '../src/proof/bundle/format.ts';
 import { readTemplate } from '../src/store/templates.ts';
 import { findHoldings, type Holding, PROMISE_IDS, PROMISES } from './promises.ts';
 import { repositoriesPage } from './repositories/page.ts';
+import { startCommands } from './rig/commands.ts';
 import { expectGenerated, expectTable } from './rig/generated.ts';
-import { ralph } from './rig/ralph.ts';
 import { folder } from './rig/repo.ts';
 
 const ROOT = join(import.meta.dirname, '..');
@@ -59,10 +59,11 @@ test('the plugin and the marketplace have the version of the package', { tags: '
 
 test('the command reference is what the help says', async () => {
   const { dir } = folder();
+  const ask = startCommands({}, dir);
   const help = async (...args: string[]) => {
-    const { code, stdout } = await ralph([...args, '--help', 'all'], { cwd: dir });
+    const { code, said } = await ask([...args, '--help', 'all'], dir);
     expect(code).toBe(0);
-    return `\`\`\`\n${stdout.trimEnd()}\n\`\`\`\n`;
+    return `\`\`\`\n${said.trimEnd()}\n\`\`\`\n`;
   };
   const parts = [
     `# Commands\n\nGenerated from \`ralph --help all\`; \`npm run generate\` writes it.\n\n${await help()}`,

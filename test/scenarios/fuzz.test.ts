@@ -2,7 +2,6 @@
  * Run folders, state folders, settings, session files and story lists, damaged at random: every command answers with a sentence and a
  * documented exit code. The commands run in one process that lives on; a sample runs as a user would start it.
  */
-import { type ChildProcess, spawn } from 'node:child_process';
 import {
   chmodSync,
   cpSync,
@@ -20,8 +19,9 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import fc from 'fast-check';
 import { expect, onTestFinished, test } from 'vitest';
+import { type Answer, startCommands } from '../rig/commands.ts';
 import { changed, pathsOf } from '../rig/damage.ts';
-import { ralph, testEnv } from '../rig/ralph.ts';
+import { ralph } from '../rig/ralph.ts';
 import { prdRepo } from '../rig/stories.ts';
 import { IS_THOROUGH } from '../rig/thorough.ts';
 
@@ -168,53 +168,6 @@ const SLOW = (id: string): readonly (readonly string[])[] => [
   ['doctor'],
 ];
 
-interface Answer {
-  readonly code: unknown;
-  readonly said: string;
-}
-
-function startServer(env: Record<string, string>, home: string) {
-  const child: ChildProcess = spawn(
-    process.execPath,
-    [join(import.meta.dirname, '../rig/command-server.mjs')],
-    {
-      cwd: home,
-      env: testEnv({ env }),
-      stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
-    },
-  );
-  onTestFinished(() => void child.kill('SIGKILL'));
-  let count = 0;
-  let said = '';
-  let look = () => {};
-  for (const stream of [child.stdout, child.stderr])
-    stream?.setEncoding('utf8').on('data', chunk => {
-      said += chunk;
-      look();
-    });
-  return (argv: readonly string[], cwd: string): Promise<Answer> => {
-    const mark = `\u0001${++count}\n`;
-    said = '';
-    return new Promise((resolve, reject) => {
-      let code: unknown;
-      const died = () => reject(new Error(`it ended in ${argv.join(' ')}:\n${said}`));
-      const timer = setTimeout(() => reject(new Error(`no end of ${argv.join(' ')}:\n${said}`)), 25_000);
-      look = () => {
-        if (code === undefined || said.split(mark).length < 3) return;
-        clearTimeout(timer);
-        child.off('exit', died);
-        resolve({ code, said: said.replaceAll(mark, '') });
-      };
-      child.once('exit', died);
-      child.once('message', message => {
-        code = (message as Answer).code;
-        look();
-      });
-      child.send({ argv, cwd, mark });
-    });
-  };
-}
-
 /** Throws what was said, where it is not an answer. */
 function expectSentence(argv: readonly string[], { code, said }: Answer): void {
   const isCrash = /a bug in Ralph|^\s+at .*:\d+:\d+\)?$|thrown:/m.test(said);
@@ -228,7 +181,7 @@ const SAMPLE = 15;
 test('whatever is damaged, every command answers', { timeout: 900_000 }, async () => {
   const { dir, env, home, files, restore, ids } = await makeProject();
   expect(ids.length).toBeGreaterThan(3);
-  const ask = startServer(env, home);
+  const ask = startCommands(env, home);
   let tried = 0;
   await fc.assert(
     fc.asyncProperty(example, async ({ damages, first }) => {
