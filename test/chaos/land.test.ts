@@ -33,7 +33,9 @@ test.each(STEPS)('SIGKILL $when git $git', async moment => {
   held.release();
   const tip = work.git('rev-parse', 'main');
   expect(tip === before || work.git('show', 'main:new.txt') === 'new\n').toBe(true);
-  await expect.poll(async () => (await ralph(['land'], { cwd: work.dir })).code, { timeout: 30_000 }).toBe(0);
+  await expect
+    .poll(async () => (await ralph(['land'], { cwd: work.dir })).code, { timeout: 240_000 })
+    .toBe(0);
   expect(work.git('show', 'main:a.txt') + work.git('show', 'main:new.txt')).toBe('theirs\nnew\n');
   expect(work.git('status', '--porcelain')).toBe(' M b.txt\n');
   expect([work.read('a.txt'), work.read('b.txt')]).toEqual(['theirs\n', 'mine\n']);

@@ -41,7 +41,7 @@ describeWithPostgres('the dashboard of a fleet', () => {
     await vi.waitFor(async () => {
       const { state, view, integrity } = JSON.parse((await ask(port, `/api/0/${unit}`)).body);
       expect([state, view.iterations.length, integrity.trust]).toEqual(['running', 2, { kind: 'intact' }]);
-    }, 60_000);
+    }, 240_000);
     const detail = JSON.parse((await ask(port, `/api/0/${unit}/iterations/1`)).body);
     expect(JSON.stringify(detail.passages)).toContain('It is done.');
 

@@ -46,7 +46,7 @@ describe.each(SHELLS)('%s', (...shell) => {
       cwd: dir,
       env: { PATH: '/nowhere', CLAUDE_PROJECT_DIR: dir },
       stdio: [0, 'pipe', 'pipe'],
-      timeout: 5_000,
+      timeout: 60_000,
       encoding: 'utf8',
     });
     expect([status, stdout, stderr]).toEqual([0, '', '']);

@@ -89,7 +89,7 @@ export async function serveGit(repository: string, address: string): Promise<str
   onTestFinished(() => void process.kill(-(daemon.pid ?? 0), 'SIGKILL'));
   const url = `git://${address}:${port}/${basename(repository)}`;
   await vi.waitFor(() => execFileSync('git', ['ls-remote', url], { env: gitEnv(), stdio: 'pipe' }), {
-    timeout: 10_000,
+    timeout: 120_000,
     interval: 50,
   });
   return url;

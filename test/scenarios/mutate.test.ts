@@ -280,7 +280,7 @@ test('Ctrl-C ends the checks and reports what is known', async () => {
 test('when the time is over, what was not tried is counted', async () => {
   const project = repo();
   project.write('a.sh', 'test 1 -lt 2\n'.repeat(40));
-  const { code, report } = await mutate(project, '--check', 'sleep 0.5', '--time', '8s');
+  const { code, report } = await mutate(project, '--check', 'sleep 1.5', '--time', '25s');
   expect([code, report.stopped]).toEqual([1, 'time']);
   expect(report.untried).toBeGreaterThan(0);
   expect(report.mutants).toBeGreaterThan(0);
