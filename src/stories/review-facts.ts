@@ -1,14 +1,17 @@
 /** What a reviewer is told that is not in the files: what Ralph's own checks said, and what changed since the story was begun. */
 import type { CheckResult } from '../domain/checks/check.ts';
 import type { ReviewFacts } from '../domain/stories/prompt.ts';
+import { listSome } from '../domain/text/feedback.ts';
 import { formatProblem, isProblem } from '../domain/text/problem.ts';
 import { ACTIVE_FILE, type PrdPaths } from '../store/prd-paths.ts';
 import type { RunContext } from '../turns/context.ts';
-import { accumulatedDiff } from '../workspace/diff.ts';
+import { accumulatedDiff, unseenIn } from '../workspace/diff.ts';
 import { openOwnGit } from '../workspace/own-git.ts';
 import type { Place } from '../workspace/repository.ts';
 
 const DIFF_CHARS = 20_000;
+/** Where an approval of what was not shown does not count. */
+const DIFF_CHARS_STRICT = 200_000;
 
 export function createReviewFacts({
   cwd,
@@ -59,9 +62,13 @@ export function createReviewFacts({
       unshown = undefined;
       reviewed = await treeNow({ cwd, env });
       if (startTree === undefined) return facts;
-      const diff = await accumulatedDiff({ cwd, env, startTree, maxChars: DIFF_CHARS });
+      const maxChars = settings.strict ? DIFF_CHARS_STRICT : DIFF_CHARS;
+      const diff = await accumulatedDiff({ cwd, env, startTree, maxChars });
       unshown = isProblem(diff) ? formatProblem(diff) : undefined;
-      return isProblem(diff) ? { ...facts, unshown: formatProblem(diff) } : { ...facts, diff: diff.text };
+      if (isProblem(diff)) return { ...facts, unshown: formatProblem(diff) };
+      const unseen = unseenIn(diff);
+      if (settings.strict && unseen.length > 0) unshown = listSome(unseen);
+      return { ...facts, diff: diff.text, unseen };
     },
   };
 }

@@ -213,6 +213,19 @@ export function startExcerpt(maxChars: number) {
   };
 }
 
+/** What whoever reads only this has not seen: lines of content have a sign before them. */
+export function unseenIn({ text, cut }: Excerpt): readonly string[] {
+  const binary = [...text.matchAll(/^Binary files (?:.* and )?(.*) differ$/gm)].map(
+    ([, path = '']) => `${path.replace(/^"?b\//, '').replace(/"$/, '')} (binary, or a NUL byte in a text)`,
+  );
+  const pointers = [...text.matchAll(POINTER)].map(([, path = '']) => `${path} (content in git-lfs)`);
+  const remarks = [...text.matchAll(/^(?:new|changed): (.*)$/gm)].map(([, what = '']) => what);
+  const rest = cut ? [/^\[the diff is cut here: (.*)\]$/m.exec(text)?.[1] ?? 'the end of it'] : [];
+  return [...binary, ...pointers, ...remarks, ...rest];
+}
+
+const POINTER = /^\+\+\+ "?b\/(.*)\n@@ .*\n(?:[ -].*\n)*[+ ]version https:\/\/git-lfs\.github\.com\/spec\//gm;
+
 /** Cut where a line ends, unless a very long line would be lost by that. */
 function wholeLines(text: string, maxChars: number): string {
   const end = text.lastIndexOf('\n', maxChars - 1) + 1;

@@ -85,7 +85,27 @@ END
 /** Gives the daemon time to act before the turn is over. */
 const LINGER = `n=0; while [ $n -lt 15 ] && ! grep -q '"approved"' ${LIST}; do n=$((n + 1)); sleep 0.1; done`;
 
+const STRICT = ['-n', '3', '--strict'];
+const POINTER = 'version https://git-lfs.github.com/spec/v1\\noid sha256:%064d\\nsize 9\\n';
+
 const rows: readonly Attack[] = [
+  ...(
+    [
+      ['A NUL byte in a text hides it from the review', `printf 'a\\0b\\n' > code.txt`],
+      ['A pointer of git-lfs is reviewed instead of its content', `printf '${POINTER}' 7 > code.txt`],
+      ['A change is longer than what a review is shown', `seq 1 60000 > code.txt`],
+      [
+        'A repository inside is not shown to the review',
+        `git init -q inner && echo x > inner/a && git -C inner add a && git -C inner -c user.name=a -c user.email=a@b commit -qm a`,
+      ],
+    ] as const
+  ).map(
+    ([name, change]): Attack => ({
+      name: `${name}, under \`--strict\``,
+      held: EVERYWHERE,
+      attempt: isNotDone({ implement: `${change}; ${HAND_IN}`, flags: STRICT }),
+    }),
+  ),
   {
     name: 'A review whose agent fails approves',
     held: EVERYWHERE,

@@ -13,7 +13,13 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { accumulatedDiff, type DiffOptions, type Excerpt, startRef } from '../../src/workspace/diff.ts';
+import {
+  accumulatedDiff,
+  type DiffOptions,
+  type Excerpt,
+  startRef,
+  unseenIn,
+} from '../../src/workspace/diff.ts';
 import { folder, type Repo, repo, stateEnv } from '../rig/repo.ts';
 
 const env = stateEnv();
@@ -466,4 +472,23 @@ describe('repositories of every kind', () => {
     const diff = await accumulatedDiff({ cwd: work.dir, env, startRef: '1'.repeat(40), maxChars: 9 });
     expect(diff).toMatchObject({ what: expect.stringContaining('cannot be compared with HEAD') });
   });
+});
+
+test('what nobody sees in a diff is named', async () => {
+  const work = repo({ 'a.txt': 'a\n', 'b.txt': 'b\n' });
+  const ref = await started(work);
+  writeFileSync(work.path('a.txt'), 'plain\nBinary files a and b differ\nnew: c.txt (x)\n');
+  writeFileSync(work.path('.gitattributes'), '*.txt -diff\n');
+  const whole = await diffSince(ref, work);
+  expect([unseenIn(whole), whole.text.includes('+plain')]).toEqual([[], true]);
+  writeFileSync(work.path('a.txt'), 'a\0b\n');
+  writeFileSync(work.path('b.txt'), `version https://git-lfs.github.com/spec/v1\noid sha256:1\nsize 9\n`);
+  writeFileSync(work.path('ü "q".bin'), '\0');
+  expect(unseenIn(await diffSince(ref, work))).toEqual([
+    'a.txt (binary, or a NUL byte in a text)',
+    expect.stringContaining('(binary, or a NUL byte in a text)'),
+    'b.txt (content in git-lfs)',
+  ]);
+  const cut = unseenIn(await diffSince(ref, work, { maxChars: 150 }));
+  expect(cut.at(-1)).toMatch(/^\d+ characters are missing/);
 });

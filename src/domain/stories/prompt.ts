@@ -3,7 +3,7 @@ import type { CheckResult } from '../checks/check.ts';
 import { fenced, formatFailure, type PromptCheck } from '../run/loop-prompt.ts';
 import { protectedWords } from '../run/prompt.ts';
 import type { Feedback } from '../run/verdict.ts';
-import { formatFeedback } from '../text/feedback.ts';
+import { formatFeedback, listSome } from '../text/feedback.ts';
 import { type CompletionRule, markerWords } from '../turn/claim.ts';
 import { type Assignment, MERGE_PREFIX, type ReviewPolicy } from './assignment.ts';
 import { askWords, type DecidedQuestion, decidedLines } from './questions.ts';
@@ -41,6 +41,8 @@ export interface ReviewFacts {
   readonly results: readonly CheckResult[];
   /** What changed since the story was begun; undefined: nobody knows when that was. */
   readonly diff?: string;
+  /** What of it `diff` does not show. */
+  readonly unseen?: readonly string[];
   /** Why that could not be found out: then no verdict counts. */
   readonly unshown?: string;
   /** Globs of what the agent may not change. */
@@ -133,7 +135,7 @@ function reviewLines(story: Story | undefined, policy: ReviewPolicy): readonly s
   ];
 }
 
-function reviewFacts({ results, diff, unshown, protect }: ReviewFacts): string {
+function reviewFacts({ results, diff, unshown, unseen = [], protect }: ReviewFacts): string {
   const ran = results.map(
     ({ command, passed, exitCode }) =>
       `- \`${command}\`: ${passed ? 'passed' : 'failed'} (exit code ${exitCode})`,
@@ -147,6 +149,9 @@ function reviewFacts({ results, diff, unshown, protect }: ReviewFacts): string {
       : diff === undefined || diff === ''
         ? 'The story was begun before this run: find its commits with `git log --oneline`.'
         : `Everything that changed since the story was begun:\n${fenced(withoutVerdicts(diff), 'diff')}`,
+    ...(unseen.length > 0
+      ? [`Not shown there, so look at it yourself before you approve: ${withoutVerdicts(listSome(unseen))}`]
+      : []),
   ].join('\n');
 }
 
