@@ -117,7 +117,7 @@ const STOPPED = 1;
 function ralph({ folder, work, state, agent }, args, more = {}, code = STOPPED) {
   const [report, said] = [join(folder, 'time'), join(folder, 'said')];
   const argv = [
-    ...['sh', '-c', 'exec "$@" 2>"$0"', said],
+    ...['sh', '-c', 'exec "$@" >"$0" 2>&1', said],
     '/usr/bin/time',
     '-f',
     '%M',

@@ -49,12 +49,20 @@ export function createViews(state: string): (command: Apart) => readonly Mount[]
     const ways = [room, state, ...own, ...hide];
     const isSeen = (path: string) =>
       !own.some(each => isBelow(path, each)) || shown.some(each => isBelow(path, each));
+    // Where the home is a folder for temporary files, the room lies in what is to be hidden.
+    const around = hide.filter(at => isSeen(at) && isBelow(room, at));
+    const laid = around.map((at, index) => ({ at, from: folderIn(room, 'around', String(index)) }));
     const roots = without ? [...usersFolders(command, own), ...shown.slice(1)] : [];
+    const asBefore = roots.flatMap(root => before({ root, without, room, ways }));
+    for (const at of around) makePlace(at, asBefore);
+    if (around.length > 0) makePlace(room, laid);
     return [
       ...covers,
       ...shown.map(at => ({ at, from: realpathSync(at) })),
-      ...roots.flatMap(root => before({ root, without, room, ways })),
-      ...hide.filter(isSeen).map(at => ({ at })),
+      ...asBefore,
+      ...laid,
+      ...(around.length > 0 ? [{ at: room, from: realpathSync(room) }] : []),
+      ...hide.filter(at => isSeen(at) && !around.includes(at)).map(at => ({ at })),
       ...IN_MEMORY.filter(path => existsSync(path)).map(at => ({ at, writable: true }) as const),
     ];
   };
@@ -121,9 +129,9 @@ function namedBelow(
 }
 
 /** A mount needs a place: in the folder that will be seen there, the innermost. */
-function makePlace(path: string, covers: readonly { readonly at: string; readonly from: string }[]): void {
+function makePlace(path: string, covers: readonly Mount[]): void {
   const over = covers.findLast(({ at }) => at !== path && isBelow(path, at));
-  if (!over) return;
+  if (over?.from === undefined || over.from === over.at) return;
   const place = join(over.from, relative(over.at, path));
   mkdirSync(dirname(place), { recursive: true });
   putPlace(place, statSync(path));

@@ -12,8 +12,8 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { basename, join } from 'node:path';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { basename, dirname, join } from 'node:path';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { Command } from '../../src/platform/confinement.ts';
 import { findContainment } from '../../src/platform/containment.ts';
 import { pinFolder } from '../../src/platform/pinned-folder.ts';
@@ -136,6 +136,34 @@ describe.skipIf(!works.ok)('a contained command', () => {
     expect(readFileSync(join(isRoom ? room : among.own, 'c'), 'utf8')).toBe('z\n');
     expect([readdirSync(path('places/run/other')), readdirSync(path('places/else'))]).toEqual([[], []]);
   });
+
+  // With more entries than are laid out it looks empty, but for the room.
+  test.each([1, 700])(
+    'finds itself in its room where the home is the folder for temporary files, of %i files',
+    async files => {
+      const { dir, path } = folder();
+      for (const name of ['state', 'tmp']) mkdirSync(path(name));
+      vi.stubEnv('TMPDIR', path('tmp'));
+      onTestFinished(() => void vi.unstubAllEnvs());
+      const file = (name: string) => {
+        writeFileSync(path(`tmp/${name}`), '');
+        return statSync(path(`tmp/${name}`)).ctimeMs;
+      };
+      const old = Array.from({ length: files }, (_, at) => file(`old-${at}`)).at(-1);
+      let from = file('new');
+      while (from === old) from = file('new');
+      const env = { PATH: process.env.PATH, HOME: path('tmp') };
+      const found = await findContainment({ tree: dir, env, hide: path('state') });
+      const [rooms = ''] = (found.ok && found.wall.rooms) || [];
+      expect(dirname(rooms)).toBe(path('tmp'));
+      const [room] = [0, 1].map(() => mkdtempSync(join(rooms, 'test-'))) as [string];
+      const child = await shell(`ls -A .. && ls -A .. '${path('tmp')}' | grep -c old; cd '${room}' && pwd`, {
+        ...{ cwd: room, room, env, without: { from, to: Number.MAX_SAFE_INTEGER } },
+      });
+      expect(await child.done).toMatchObject({ end: { kind: 'exited', code: 0 } });
+      expect(child.printed()).toBe(`${basename(room)}\n${files === 1 ? 1 : 0}\n${room}\n`);
+    },
+  );
 
   test('does without a file that has gone since somebody looked', async () => {
     const { dir, path } = folder();
