@@ -10,6 +10,7 @@ import { OVER, type Unit, type UnitConfig } from '../fleet/unit.ts';
 import { findUnits, unitOf } from '../fleet/units.ts';
 import { readSurroundings, waitsFor } from '../fleet/view.ts';
 import { holdWatch, releaseWatch } from '../fleet/watching.ts';
+import type { Away } from '../forge/issue-driver.ts';
 import type { IssueFleet, IssueUnit } from '../forge/issue-units.ts';
 import type { Access } from '../forge/pull-request.ts';
 import { sha256 } from '../platform/hash.ts';
@@ -59,8 +60,9 @@ export function openIssueFleet(world: FleetWorld): OwnIssueFleet {
         const surroundings = await readSurroundings(database);
         const found = new Map<number, IssueUnit>();
         for (const [issue, unit] of units) {
-          const read = isBusy(issue) ? undefined : await readUnit(world, readings, unit.id);
-          if (read) return read;
+          const isRead = isBusy(issue) && readings.has(unit.id);
+          const problem = isRead ? undefined : await readUnit(world, readings, unit.id);
+          if (problem) return problem;
           const isOver = OVER.includes(unit.state);
           const waits =
             waitsFor(unit, surroundings) ?? (isWaiting(unit) ? 'a worker takes it soon' : undefined);
@@ -94,9 +96,9 @@ export function openIssueFleet(world: FleetWorld): OwnIssueFleet {
   };
 }
 
-function watchedBy(host: string): Problem {
+function watchedBy(host: string): Away {
   const what = `another \`ralph watch --fleet\` watches this repository, on ${host}`;
-  return { where: 'watch', what, fix: 'this one takes over when that one has ended' };
+  return { where: 'watch', what, fix: 'this one takes over when that one has ended', isHeld: true };
 }
 
 function isWaiting({ state }: Unit): boolean {

@@ -9,10 +9,16 @@ import type { UnitSource } from './pull-request.ts';
 
 export type Begin = 'start' | 'resume' | 'follow';
 
+/** Why nobody can look. */
+export interface Away extends Problem {
+  /** Somebody else watches: it may be for long. */
+  readonly isHeld?: true;
+}
+
 /** How issues are worked on: by this machine, or by a fleet. */
 export interface IssueWork {
   /** Looks at what others have done; `wanted`: the issues with the label. Returns why it cannot. */
-  refresh(wanted: readonly number[]): Promise<Problem | undefined>;
+  refresh(wanted: readonly number[]): Promise<Away | undefined>;
   /** By their numbers, the latest run for each issue. */
   latest(): ReadonlyMap<number, string>;
   stateOf(id: string): RunState;

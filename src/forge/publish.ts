@@ -9,6 +9,7 @@ import { unsolved, WITH_CONFLICTS } from '../parallel/merging.ts';
 import { VERSION } from '../platform/version.ts';
 import { writeBundle } from '../proof/bundle/write.ts';
 import { hiddenMark, PROOF_FILE } from '../report/pull-request.ts';
+import { isCommit } from '../store/inbox.ts';
 import { createIntegration } from '../workspace/integration.ts';
 import type { Remote } from '../workspace/remote.ts';
 import { withTrailers } from '../workspace/scm.ts';
@@ -97,7 +98,7 @@ async function withoutMarks(
 ): Promise<string | MarkedWork | Problem> {
   const { marked = [], pushed } = ledger.state();
   const integration = createIntegration(own, run.id);
-  const [merge] = await filtered(marked, each => integration.isAncestor(each, commit));
+  const [merge] = await filtered(marked.filter(isCommit), each => integration.isAncestor(each, commit));
   const last = tip ?? pushed.at(-1);
   if (merge === undefined || last === undefined) return commit;
   const { stdout } = await own.objects.run(['rev-parse', `${merge}^1`, `${merge}^2`]);
@@ -123,7 +124,8 @@ async function withoutLaneMarks(
   commit: string,
 ): Promise<string | Problem> {
   const { board } = run.past;
-  if (!board) return commit;
+  // Of a unit all of it is from a database that others write: what is no commit is no word for git.
+  if (!board || !isCommit(board.base)) return commit;
   const ask = async (...args: readonly string[]) => {
     const { stdout } = await own.objects.run(args);
     return stdout.trim().split('\n').filter(Boolean);
@@ -137,7 +139,7 @@ async function withoutLaneMarks(
   const broughtBy = async (landed: string) => {
     const story = board.landed.find(each => each.commit === landed)?.story;
     const { merges } = board.lanes.find(({ id }) => id === story) ?? {};
-    if (merges === undefined) return [];
+    if (!isCommit(merges)) return [];
     return (await isMarked(merges)) ? ask('rev-parse', `${merges}^2`) : [merges];
   };
   let made = board.base;

@@ -7,7 +7,7 @@ import { isProblem, type Problem } from '../domain/text/problem.ts';
 import { checkMerged } from '../opening/merged-checks.ts';
 import { mergeTip, WITH_CONFLICTS } from '../parallel/merging.ts';
 import { sha256 } from '../platform/hash.ts';
-import { putRound } from '../store/inbox.ts';
+import { isCommit, putRound } from '../store/inbox.ts';
 import { prdPaths } from '../store/prd-paths.ts';
 import { createIntegration, type Integration } from '../workspace/integration.ts';
 import { openStoryBranch, type StoryBranch } from '../workspace/story-branch.ts';
@@ -130,9 +130,10 @@ async function carryMerge(
   const { carry, carryRef, nextRef } = unit.work();
   const missing = await access.remote.bring([carryRef]);
   if (missing) return missing;
-  const { code, stdout } = await own.objects.run(['rev-parse', `${carry}^{tree}`, `${carry}^@`]);
+  const parts = isCommit(carry) ? [`${carry}^{tree}`, `${carry}^@`] : ['--verify', ''];
+  const { code, stdout } = await own.objects.run(['rev-parse', ...parts]);
   const [state = '', , ...kept] = stdout.trim().split('\n');
-  if (carry === null || code !== 0)
+  if (code !== 0)
     return { where: carryRef, what: 'the remote does not have what the next worker would begin with' };
   const files = await own.commit({ tree, parents: [merge], message: 'Work in progress' });
   if (isProblem(files)) return files;

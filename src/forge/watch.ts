@@ -144,6 +144,7 @@ async function lookOnce(
   if (isProblem(labelled)) return labelled;
   const wanted = new Map(labelled.map(issue => [issue.number, issue]));
   const away = await work.refresh([...wanted.keys()]);
+  if (away?.isHeld && watching.once) return { where: away.where, what: away.what };
   note(watching, 0, away && formatProblem(away));
   if (away) return { isUnsure: true, open: 0 };
   const runs = [...work.latest()].filter(([number, id]) => wanted.has(number) || isLeft(watching, id));

@@ -79,6 +79,10 @@ describeWithPostgres('an issue with the label', () => {
     clone.git('clone', '--quiet', rig.remote.dir, '.');
     const second = startRalph(args(), machine(clone.dir));
     await second.until('watches this repository');
+    const third = folder('ralph-clone-');
+    third.git('clone', '--quiet', rig.remote.dir, '.');
+    const once = await ralph(args('--once'), machine(third.dir));
+    expect([once.code, once.stderr]).toEqual([2, expect.stringContaining('watches this repository')]);
     first.process.kill('SIGINT');
     expect((await first.finished).code).toBe(130);
     rig.worker('one');
