@@ -132,29 +132,35 @@ function tokensIn(text: string): readonly Range[] {
 
 /** Also where lines break it. */
 function tokenEnd(text: string, at: number): number | undefined {
-  const pieces: string[] = [];
-  let [word, to] = ['', at];
-  let end: number | undefined;
-  for (let piece = pieceAt(text, at, FIRST_PIECE); piece; piece = pieceAt(text, to, NEXT_PIECE)) {
+  TOKEN.lastIndex = at;
+  const whole = TOKEN.exec(text)?.[0];
+  const first = whole ?? pieceAt(text, at, FIRST_PIECE)?.word;
+  if (first === undefined) return undefined;
+  const pieces = [first];
+  let [word, to] = [first, at + first.length];
+  let end = whole === undefined ? undefined : to;
+  for (let piece = pieceAt(text, to, NEXT_PIECE); piece; piece = pieceAt(text, to, NEXT_PIECE)) {
+    if (FULL.test(word) || pieces.length > MOST_PIECES || word.length > LONGEST_BROKEN) break;
+    if (!TOKEN_BEGIN.test(word) && word.length >= LONGEST_BEGIN) break;
     if (end !== undefined && !FULL.test(word + piece.word) && !belongs(piece.word, pieces)) break;
     pieces.push(piece.word);
     word += piece.word;
     to = piece.to;
-    if (!TOKEN_BEGIN.test(word) && word.length >= LONGEST_BEGIN) break;
-    const token = matchAt(TOKEN, word);
-    const isFull = FULL.test(word);
-    if (token !== undefined && (pieces.length === 1 || isFull || isBroken(pieces)))
-      end = to - word.length + token.length;
-    if ((token !== undefined && token.length < word.length) || isFull || pieces.length > MOST_PIECES) break;
+    const token = word.length < SHORTEST_TOKEN ? undefined : matchAt(TOKEN, word);
+    if (token !== undefined && (FULL.test(word) || isBroken(pieces))) end = to - word.length + token.length;
+    if (token !== undefined && token.length < word.length) break;
   }
   return end;
 }
 
-const FIRST_PIECE = /([\w.-]+)/y;
-const NEXT_PIECE = /(?:\r?\n|(?:\\r)?\\n)[ \t]*([\w.-]+)/y;
+/** So many letters on one line are no piece of a token that is not whole. */
+const FIRST_PIECE = /([\w.-]{1,200})(?=\r?\n|\\r|\\n)/y;
+const NEXT_PIECE = /(?:\r?\n|(?:\\r)?\\n)[ \t]*([\w.-]{1,4096})/y;
+const LONGEST_BROKEN = 16_384;
+const SHORTEST_TOKEN = 14;
 const TOKEN_BEGIN = new RegExp(`^(?:${TOKENS.map(([begin]) => begin).join('|')})`);
 const LONGEST_BEGIN = 'github_pat_'.length;
-const MOST_PIECES = 100;
+const MOST_PIECES = 40;
 /** No word of a language: eight letters or more, with digits or both small and capital letters inside. */
 const RANDOM = /^(?=.{8})(?=.*[a-z])(?=.*(?:\d|[a-z][A-Z])).*\w$/;
 /** Of a kind whose length is known: no line after it belongs to it. */

@@ -67,11 +67,20 @@ function breakLine(bytes: Uint8Array, position: Position): number {
 }
 
 const LONGEST_ESCAPE = 1_000;
-const SEQUENCE = /^(?:\[[0-?]*[ -/]*[@-~]?|[\]PX^_][^\x07\x1b\x9c\n]*(?:\x07|\x1b\\|\x9c)?|[ -/]*[0-~]?)/;
+const SEQUENCE = /^(?:\[[0-?]*[ -/]*[@-~]?|[ -/]*[0-~]?)/;
+
+/** `]`, `P`, `X`, `^` and `_` begin a text, up to its end. */
+const BEGINS_TEXT = [0x5d, 0x50, 0x58, 0x5e, 0x5f];
+const ENDS_TEXT = [0x07, 0x1b, 0x0a];
 
 function passEscape(bytes: Uint8Array, position: Position): number {
-  const ahead = textOf(bytes, position.next, bytes[position.next] === 0x5b ? 32 : LONGEST_ESCAPE);
-  position.next += SEQUENCE.exec(ahead)?.[0].length ?? 0;
+  if (!BEGINS_TEXT.includes(bytes[position.next] ?? 0)) {
+    position.next += SEQUENCE.exec(textOf(bytes, position.next, 32))?.[0].length ?? 0;
+    return NO_LETTER;
+  }
+  const end = position.next + LONGEST_ESCAPE;
+  while (position.next < end && !ENDS_TEXT.includes(bytes[position.next] ?? 0x0a)) position.next++;
+  if (bytes[position.next] === 0x07) position.next++;
   return NO_LETTER;
 }
 

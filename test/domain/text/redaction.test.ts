@@ -326,3 +326,19 @@ test('any text goes through, and twice is the same as once', () => {
     }),
   );
 });
+
+test.each([
+  'sk-a.',
+  'ghp_\n',
+  'eyJ.a\n',
+  '\x1b]',
+  '\\',
+  '&amp;',
+  '%25',
+  '5a ',
+  'Zq8-first/secret+\n',
+  'git\nnpm_',
+])('much of %j is looked through in one go', piece => {
+  const text = piece.repeat(Math.ceil(200_000 / piece.length));
+  expect(redact(text)).toBe(text);
+});
