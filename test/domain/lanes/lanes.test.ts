@@ -361,6 +361,7 @@ describe('the board', () => {
     expect(lanes.map(({ id, state, isRound = false }) => [id, state, isRound])).toEqual([
       ['Round-1', 'waiting', false],
       ['round-2', 'waiting', true],
+      ['round-3', 'waiting', true],
     ]);
   });
 
