@@ -14,7 +14,7 @@ const isQuick = level === 'quick';
 /** What depends on the version of Node, for the other versions in CI. */
 const isCore = process.env.RALPH_SUITE === 'core';
 
-/** Tests of functions. */
+/** Tests of functions leave nothing behind in their process, so that a worker can go through many files without starting anew. */
 const UNITS = new RegExp(
   [
     'agents|config|domain|engine|guard|mutation|opening|page|parallel|platform|report|sim|store|stories|turns',
@@ -67,7 +67,7 @@ class LongestFirst extends BaseSequencer {
 
 const UNIT_TESTS = {
   extends: true as const,
-  test: { name: 'units', include: paths(files.filter(isUnit)) },
+  test: { name: 'units', include: paths(files.filter(isUnit)), isolate: false },
 };
 
 export default defineConfig({
@@ -76,8 +76,6 @@ export default defineConfig({
     testTimeout: 300_000,
     hookTimeout: 300_000,
     expect: { poll: { timeout: 120_000 } },
-    // A test leaves nothing behind in its process, so that a worker goes through many files without starting anew.
-    isolate: false,
     globalSetup: ['test/rig/places.ts'],
     setupFiles: ['test/rig/seed.ts'],
     tags: [
@@ -94,7 +92,8 @@ export default defineConfig({
         test: {
           name: 'programs',
           include: paths(files.filter(name => !isUnit(name) && isWanted(name))),
-          ...(isQuick && { tagsFilter: [PROMISE] }),
+          // A few tests of many files: most of the time would go into starting workers.
+          ...(isQuick && { tagsFilter: [PROMISE], isolate: false }),
           ...(level === 'rest' && { tagsFilter: [`!${PROMISE}`] }),
         },
       },

@@ -4,7 +4,7 @@
 //   npm run test:all [-- --only rest,hosts] [-- --without test]
 import { spawn } from 'node:child_process';
 import { mkdtempSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs';
-import { getPriority, setPriority, tmpdir } from 'node:os';
+import { tmpdir } from 'node:os';
 import { delimiter, join, relative } from 'node:path';
 import { parseArgs } from 'node:util';
 import { nodeOf } from './nodes.mjs';
@@ -20,52 +20,41 @@ const tests = (name, program, ...args) => ({
   command: [program, [...args, '--reporter=default', '--reporter=json', `--outputFile=${resultsOf(name)}`]],
 });
 
-const FIRST = [
+/** Each with the environment that it needs beside ours. `isBeside`: it waits for most of its time, so the next steps do not wait for it. */
+const STEPS = [
   { name: 'test', command: npm('test') },
   { name: 'build', command: npm('build') },
-];
-/** Half of the time an agent waits, for a retry, a limit or a grace to pass: then the cores are free for the other row. */
-const AGENTS = [
-  { name: 'agents', command: npm('hosts:install'), isLogged: true },
-  { ...tests('hosts', 'node', 'test/hosts/run.mjs'), isLogged: true },
+  { ...tests('rest', 'npx', 'vitest', 'run'), level: 'rest' },
+  ...[22, 24].map(version => ({ ...tests(`node${version}`, 'npm', 'run', 'test:core', '--'), version })),
   {
     ...tests('browser', 'npx', 'vitest', 'run', '--config', 'test/browser/vitest.config.ts'),
-    isLogged: true,
+    isBeside: true,
   },
-];
-/** Steps aside for the other row: programs of others have limits of their own. */
-const PROGRAMS = [
-  { ...tests('rest', 'npx', 'vitest', 'run'), level: 'rest', isAside: true },
-  ...[22, 24].map(version => ({
-    ...tests(`node${version}`, 'npm', 'run', 'test:core', '--'),
-    ...{ version, isAside: true },
-  })),
+  { name: 'agents', command: npm('hosts:install') },
+  tests('hosts', 'node', 'test/hosts/run.mjs'),
 ];
 
 const wanted = values.only?.split(',');
 const unwanted = values.without?.split(',') ?? [];
 const took = [];
-if (await inTurn(FIRST)) await Promise.all([AGENTS, PROGRAMS].map(inTurn));
+const beside = [];
+for (const step of STEPS) {
+  if (unwanted.includes(step.name) || (wanted && !wanted.includes(step.name))) continue;
+  if (step.isBeside) beside.push(run(step));
+  // A test that fails says nothing of the later steps; what cannot be built or installed does.
+  else if ((await run(step)) === 'broken') break;
+}
+await Promise.all(beside);
 console.log(`\n${took.join('\n')}`);
 
-/** Resolves with whether all could be tried. */
-async function inTurn(steps) {
-  for (const step of steps) {
-    if (unwanted.includes(step.name) || (wanted && !wanted.includes(step.name))) continue;
-    // A test that fails says nothing of the later steps; what cannot be built or installed does.
-    if ((await run(step)) === 'broken') return false;
-  }
-  return true;
-}
-
-async function run({ name, command, version, level, isLogged, isAside }) {
+async function run({ name, command, version, level, isBeside }) {
   const began = Date.now();
   const env = version === undefined ? { ...process.env, RALPH_LEVEL: level ?? '' } : withNode(version);
-  // Two rows that print at a time are printed one after the other.
+  // Two that print at a time are printed one after the other.
   const log = join(found, `${name}.log`);
-  const print = isLogged ? openSync(log, 'w') : 'inherit';
-  const status = env ? await ended(spawn(...command, { stdio: ['inherit', print, print], env }), isAside) : 1;
-  if (isLogged) writeSync(1, readFileSync(log));
+  const print = isBeside ? openSync(log, 'w') : 'inherit';
+  const status = env ? await ended(spawn(...command, { stdio: ['inherit', print, print], env })) : 1;
+  if (isBeside) writeSync(1, readFileSync(log));
   took.push(`${((Date.now() - began) / 60_000).toFixed(1).padStart(6)} min  ${name}`);
   if (status === 0) return 'passed';
   process.exitCode = status ?? 1;
@@ -74,8 +63,7 @@ async function run({ name, command, version, level, isLogged, isAside }) {
   return failed.length === 0 ? 'broken' : 'failed';
 }
 
-function ended(child, isAside) {
-  if (isAside && child.pid !== undefined) setPriority(child.pid, Math.min(getPriority() + 10, 19));
+function ended(child) {
   return new Promise((resolve, reject) => child.on('error', reject).on('close', resolve));
 }
 

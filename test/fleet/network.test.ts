@@ -64,15 +64,16 @@ describeWithPostgres('a worker that is cut off from everything', () => {
         async () => (await jobs('heartbeat_on > started_on')) === all.length,
       );
       for (const { host, how } of all) host.cut(how);
-      await setLease(
-        10,
-        [...long, ...alone].map(({ unit }) => unit),
-      );
       for (const { gate } of short) gate.open('done');
       for (const { gate } of long) gate.open('zombie');
       const isSilent = "heartbeat_on < now() - interval '4 seconds'";
       await rig.until('a silence of 4 s', async () => (await jobs(isSilent)) === all.length);
       for (const { host } of short) host.restore();
+      // Only now: else the time of those who stay away could be over before anybody has looked.
+      await setLease(
+        10,
+        [...long, ...alone].map(({ unit }) => unit),
+      );
       for (const { unit } of [...short, ...long]) await rig.untilState(unit, 'done');
       for (const { unit } of short) await expectEnded(rig, unit, { fence: 1, turns: 1 });
       for (const { unit } of long) await expectEnded(rig, unit, { fence: 2, turns: 2 });
