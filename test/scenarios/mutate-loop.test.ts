@@ -256,7 +256,7 @@ test.skipIf(!srtWorks)(
     const work = repo(START);
     const outside = folder();
     // What a fault makes of the repository of its copy is not obeyed outside of the sandbox.
-    const plant = `git config filter.x.smudge "touch '${outside.dir}/pwned'; cat"; echo '* filter=x' > .gitattributes`;
+    const plant = `git config filter.x.smudge "touch '${outside.dir}/pwned'; cat"; mkdir -p .git/info; echo '* filter=x' > .git/info/attributes`;
     const check = `[ -e .ralph ] || { ${plant}; }; touch '${outside.dir}/escaped'; sh test/t.sh`;
     const { code, result, stderr } = await loop(work, DEAF, '--check', check, '--mutate', '--sandbox=srt');
     expect({ code, stderr }).toMatchObject({ code: 0 });
