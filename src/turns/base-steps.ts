@@ -27,7 +27,7 @@ import { lostBranch } from './lost-branch.ts';
 import { undoOthers } from './others.ts';
 import { createPausing, type Held, preparedWith, recallInputs } from './pausing.ts';
 import { checkedTree, type Prover } from './prover.ts';
-import { isBelow, returnSteps } from './return.ts';
+import { isApart, returnSteps } from './return.ts';
 import { keepYours, noteYours } from './yours.ts';
 
 export interface OwnSteps {
@@ -119,7 +119,7 @@ async function undoMeanwhile(context: RunContext, { tree, apart }: OwnSteps): Pr
   const place = await openOwnGit(context);
   const problem = isProblem(place)
     ? place
-    : seen !== undefined && (await undoOthers(context, place, seen, isBelow(place, apart)));
+    : seen !== undefined && (await undoOthers(context, place, seen, isApart(place, apart)));
   if (problem)
     warn(context.emit, `Whether others have written into this lane is not known: ${formatProblem(problem)}.`);
 }

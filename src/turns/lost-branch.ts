@@ -41,9 +41,9 @@ export async function lostSince(
 
 async function holds(own: OwnGit, now: string, head: string): Promise<boolean> {
   if (now === head) return true;
-  const isBelow = async () => (await own.objects.run(['merge-base', '--is-ancestor', head, now])).code === 0;
+  const isHeld = async () => (await own.objects.run(['merge-base', '--is-ancestor', head, now])).code === 0;
   // By Ralph's own objects: in the repository anybody can write what is built on what.
   for (const isWhole of [false, true])
-    if ((await isBelow()) || (!(await own.bring(now, isWhole)) && (await isBelow()))) return true;
+    if ((await isHeld()) || (!(await own.bring(now, isWhole)) && (await isHeld()))) return true;
   return false;
 }

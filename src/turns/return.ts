@@ -32,7 +32,7 @@ export function returnSteps(
       const to = best && treeOf(best.at);
       const own = await openOwnGit(context);
       if (isProblem(own)) return own;
-      return to === undefined ? NO_TREE : planWayBack(own, to, isBelow(own, apart));
+      return to === undefined ? NO_TREE : planWayBack(own, to, isApart(own, apart));
     },
     async goBack(restoring) {
       const { best } = context.past();
@@ -54,7 +54,7 @@ export function returnSteps(
 }
 
 /** `apart`: a folder from where the agent works. */
-export function isBelow({ prefix }: OwnGit, apart: string | undefined) {
+export function isApart({ prefix }: OwnGit, apart: string | undefined) {
   return (path: string) => apart !== undefined && path.startsWith(`${prefix}${apart}/`);
 }
 
