@@ -55,7 +55,7 @@ export function Changes({ view, find }: { readonly view: RunView; readonly find:
   const [diff, setDiff] = useState<Part | null>(null);
   const [before, setBefore] = useState<Part | null>(null);
   const ended = view.iterations.filter(({ endedAt, outcome }) => endedAt !== null || outcome !== null);
-  const end = ended.at(-1)?.number ?? 0;
+  const { number: end = 0, endedAt } = ended.at(-1) ?? {};
   const back = view.restores.at(-1);
   // After a way back the files are those of the iteration that it led to.
   const last = back?.from === end ? back.to : end;
@@ -66,7 +66,8 @@ export function Changes({ view, find }: { readonly view: RunView; readonly find:
     return () => {
       wanted = false;
     };
-  }, [last, find]);
+    // Between the end of a turn and that of its iteration its diff is written.
+  }, [last, endedAt, find]);
   if (!diff && !before) return null;
   const sum = ({ text }: Part) => diffSum(filesOf(text));
   return (

@@ -7,6 +7,8 @@ import { type BrowserContext, chromium, type Page } from 'playwright-core';
 import { onTestFinished } from 'vitest';
 
 const CHROMIUM = process.env.RALPH_CHROMIUM ?? '/usr/bin/chromium';
+/** Milliseconds that a busy machine does not reach. */
+const PATIENCE = 200_000;
 /** Looked at by people; kept out of git. */
 const PICTURES = join(import.meta.dirname, '../../pictures');
 
@@ -83,6 +85,7 @@ async function start({
     locale: 'en-GB',
     timezoneId: 'UTC',
   });
+  context.setDefaultTimeout(PATIENCE);
   onTestFinished(async () => {
     await context.close();
     rmSync(profile, { recursive: true, force: true, maxRetries: 3 });

@@ -1,7 +1,8 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { namesIn } from '../../src/platform/files.ts';
 import { type FakeTurn, fakeAgent } from '../rig/fake-agent.ts';
+import { createGate } from '../rig/gate.ts';
 import { type Running, ralph, startRalph } from '../rig/ralph.ts';
 import { folder, type Repo, repo } from '../rig/repo.ts';
 import { approve, handIn, prdRepo, UNCHANGED, works } from '../rig/stories.ts';
@@ -156,6 +157,34 @@ describe('a run that goes on', () => {
       .trimEnd()
       .split('\n');
     expect(ledger.at(-1)).toContain('"run-ended"');
+  });
+
+  test('shows what a turn changed, though the page asks before that is written', async () => {
+    const project = repo();
+    const { bin, next } = await player();
+    const release = folder().path('release');
+    const check = `until test -e '${release}'; do sleep 0.05; done; false`;
+    const args = ['--agent', 'worker', '--check', check, '--max-iterations', '1'];
+    startRalph(['loop', 'Do it', ...args], { cwd: project.dir, path: [bin] });
+    const turn = await next();
+    const { url } = await dashboard(project.dir);
+    const { page } = await open(url);
+    const answered = createGate();
+    let isWritten = false;
+    await page.route(/\/iterations\/1$/, async route => {
+      const response = await route.fetch();
+      await route.fulfill({
+        response,
+        ...(!isWritten && { json: { ...(await response.json()), diff: null } }),
+      });
+      answered.open();
+    });
+    await turn.write('cart.js', 'const sum = 0;\n');
+    turn.exit();
+    await answered.opened;
+    isWritten = true;
+    writeFileSync(release, '');
+    await page.locator('.line.is-plus', { hasText: 'const sum = 0;' }).waitFor();
   });
 
   test('that is killed is seen to be cut off', async () => {

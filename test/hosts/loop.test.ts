@@ -136,7 +136,7 @@ describe.each(['claude', 'codex'] as const)('%s', name => {
       { text: 'never heard', gate: 'never' },
     ];
     // Codex tells its tokens only when its turn is over: there the clock must do.
-    const limit = name === 'claude' ? ['--max-tokens', '500000'] : ['--max-time', '4'];
+    const limit = name === 'claude' ? ['--max-tokens', '500000'] : ['--max-time', '45'];
     const { code, result, repo } = await loop(name, steps, {}, '--check', 'true', ...limit);
     expect([code, result.stopReason]).toEqual([1, name === 'claude' ? 'budget_exhausted' : 'timeout']);
     expect(readFileSync(join(repo, 'work.txt'), 'utf8')).toBe('kept\n');

@@ -93,7 +93,7 @@ test('is ended by a deadline as it is outside: asked first, and its cost is told
     '--check',
     'true',
     '--max-time',
-    '10',
+    '60', // longer than an agent takes to begin on a busy machine
   );
   expect([code, result.stopReason ?? result]).toEqual([1, 'timeout']);
   expect(result.totalCost).not.toBeNull();
