@@ -2,6 +2,8 @@
  * The process in which @anthropic-ai/sandbox-runtime lives. It is a singleton with proxies of its own and binds things into
  * whatever its working folder is: so it gets a process to itself, started in an empty folder, that ends with Ralph.
  */
+import type { SpawnSyncOptions } from 'node:child_process';
+import { createRequire, syncBuiltinESMExports } from 'node:module';
 import type { SandboxManager as Manager, SandboxRuntimeConfig } from '@anthropic-ai/sandbox-runtime';
 import type { FromHelper } from '../platform/helper.ts';
 
@@ -23,6 +25,17 @@ export type SrtConfig = Omit<SandboxRuntimeConfig, 'network'> & {
 /** Not a literal: a bundler must leave it alone, and where it is not installed Ralph says so. */
 const PACKAGE = '@anthropic-ai/sandbox-runtime';
 let manager: typeof Manager | undefined;
+
+/** The package gives `which` a second, and takes a program for missing that a busy machine finds later. */
+const PATIENCE = 60_000;
+const processes: typeof import('node:child_process') = createRequire(__filename)('node:child_process');
+const { spawnSync } = processes;
+processes.spawnSync = ((program: string, args: readonly string[], options?: SpawnSyncOptions) =>
+  spawnSync(program, args, {
+    ...options,
+    ...(options?.timeout !== undefined && { timeout: Math.max(options.timeout, PATIENCE) }),
+  })) as typeof spawnSync;
+syncBuiltinESMExports();
 
 async function answer(question: Question): Promise<unknown> {
   if (question.do === 'open') return open(question.config);

@@ -19,7 +19,8 @@ const MOVES = {
   'a branch that is deleted': 'git update-ref -d refs/heads/main',
   'a branch that is renamed': 'git branch -q -m main other',
   'push .': 'git config receive.denyCurrentBranch ignore; git push -q . +HEAD~1:refs/heads/main',
-  rebase: `${GIT} rebase -q --force-rebase --root`,
+  // With a date of its own: a commit that is made again in the same second is the same one.
+  rebase: `GIT_COMMITTER_DATE=@1000000000 ${GIT} rebase -q --force-rebase --root`,
   amend: `${GIT} commit -q --amend -m theirs`,
 };
 

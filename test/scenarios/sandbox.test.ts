@@ -194,6 +194,20 @@ describe.skipIf(!works)('in srt', () => {
     ]);
   });
 
+  test('a machine that is slow to find a program has it all the same', async () => {
+    const project = repo();
+    agent(project, `echo worked > work.txt; echo '${DONE}'`);
+    const slow = folder('bin');
+    slow.write('which', '#!/bin/sh\nsleep 1.1\ncommand -v "$1"\n');
+    chmodSync(slow.path('which'), 0o755);
+    const { code, stderr } = await ralph(['run', ...PROMPT, '--sandbox=srt'], {
+      cwd: project.dir,
+      path: [slow.dir],
+    });
+    expect([code, stderr]).toEqual([0, expect.not.stringContaining('not found')]);
+    expect(project.read('work.txt')).toBe('worked\n');
+  });
+
   test('Ralph killed: nothing of the sandbox lives on, its own process neither', async () => {
     const project = repo();
     const temporary = folder('rt').dir;
