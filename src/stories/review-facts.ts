@@ -1,5 +1,6 @@
 /** What a reviewer is told that is not in the files: what Ralph's own checks said, and what changed since the story was begun. */
 import type { CheckResult } from '../domain/checks/check.ts';
+import { treeOf } from '../domain/run/best.ts';
 import type { ReviewFacts } from '../domain/stories/prompt.ts';
 import { listSome } from '../domain/text/feedback.ts';
 import { formatProblem, isProblem } from '../domain/text/problem.ts';
@@ -8,20 +9,17 @@ import type { RunContext } from '../turns/context.ts';
 import { accumulatedDiff, unseenIn } from '../workspace/diff.ts';
 import { openOwnGit } from '../workspace/own-git.ts';
 import type { Place } from '../workspace/repository.ts';
+import { readStatus, type TreeStatus } from '../workspace/tree-status.ts';
 
 const DIFF_CHARS = 20_000;
 /** Where an approval of what was not shown does not count. */
 const DIFF_CHARS_STRICT = 200_000;
 
-export function createReviewFacts({
-  cwd,
-  env,
-  settings,
-  past,
-  prd,
-}: Pick<RunContext, 'cwd' | 'env' | 'settings' | 'past'> & {
+type Parts = Pick<RunContext, 'cwd' | 'env' | 'settings' | 'past'> & {
   readonly prd: Pick<PrdPaths, 'inside'>;
-}) {
+};
+
+export function createReviewFacts({ cwd, env, settings, past, prd }: Parts) {
   /** By story: the tree that it was begun on. */
   const begun = new Map<string, string>();
   const seen = new Map<string, readonly CheckResult[]>();
@@ -36,8 +34,8 @@ export function createReviewFacts({
     async begin(story: string): Promise<void> {
       if (begun.has(story)) return;
       const { last, prepared } = past();
-      const tree = last ? last.judged?.snapshot : prepared?.start?.tree;
-      const known = tree ?? (await treeNow({ cwd, env }));
+      const tree = last ? treeOf(last) : prepared?.start?.tree;
+      const known = tree ?? (await statusNow({ cwd, env }))?.tree;
       if (known !== undefined) begun.set(story, known);
     },
     /** After an iteration that was for it. */
@@ -45,25 +43,27 @@ export function createReviewFacts({
       if (story !== undefined && results.length > 0) seen.set(story, results);
     },
     /**
-     * Files that are not as the review of this story saw them. A check that writes something else each time would keep it from ever being
+     * Files that are not as the review of this story saw them; `now`: the tree of the last look, if it could look. A check that writes something else each time would keep it from ever being
      * approved: what it left the last time, too, is let through, but for `--strict`.
      */
-    async unreviewed(story: string): Promise<readonly string[]> {
+    async unreviewed(story: string, now: string | undefined): Promise<readonly string[]> {
       if (reviewed === undefined) return [];
-      const changed = await changedSince({ cwd, env }, reviewed, prd.inside);
+      const changed = await changedSince({ cwd, env }, { reviewed, now }, prd.inside);
       const before = settings.strict ? [] : (known.get(story) ?? []);
       known.set(story, changed);
       return changed.filter(path => !before.includes(path));
     },
-    async of(story: string): Promise<ReviewFacts> {
+    /** `looked`: the last look, as long as nothing has touched the files since. */
+    async of(story: string, looked: TreeStatus | undefined): Promise<ReviewFacts> {
       const startTree = (await landedTree({ cwd, env })) ?? begun.get(story);
       const results = seen.get(story) ?? [];
       const facts = { results, protect: settings.protect };
       unshown = undefined;
-      reviewed = await treeNow({ cwd, env });
+      const status = looked ?? (await statusNow({ cwd, env }));
+      reviewed = status?.tree;
       if (startTree === undefined) return facts;
       const maxChars = settings.strict ? DIFF_CHARS_STRICT : DIFF_CHARS;
-      const diff = await accumulatedDiff({ cwd, env, startTree, maxChars });
+      const diff = await accumulatedDiff({ cwd, env, startTree, maxChars, ...(status && { status }) });
       unshown = isProblem(diff) ? formatProblem(diff) : undefined;
       if (isProblem(diff)) return { ...facts, unshown: formatProblem(diff) };
       const unseen = unseenIn(diff);
@@ -84,19 +84,21 @@ async function landedTree(place: Place): Promise<string | undefined> {
 const UNSEEN = ['files that cannot be looked at'];
 
 /** Beside the folder of the list. A look that fails has seen nothing. */
-async function changedSince(place: Place, reviewed: string, folder: string): Promise<readonly string[]> {
+async function changedSince(
+  place: Place,
+  { reviewed, now }: { readonly reviewed: string; readonly now: string | undefined },
+  folder: string,
+): Promise<readonly string[]> {
   const own = await openOwnGit(place);
-  if (isProblem(own)) return UNSEEN;
-  const now = await own.snapshot();
-  const changed = isProblem(now) ? now : await own.changedPaths(reviewed, now.tree);
+  if (isProblem(own) || now === undefined) return UNSEEN;
+  const changed = await own.changedPaths(reviewed, now);
   if (isProblem(changed)) return UNSEEN;
   const isOwn = (path: string) =>
     path.startsWith(`${own.prefix}${folder}/`) || path === `${own.prefix}${ACTIVE_FILE}`;
   return changed.map(({ path }) => path).filter(path => !isOwn(path));
 }
 
-async function treeNow(place: Place): Promise<string | undefined> {
-  const own = await openOwnGit(place);
-  const taken = isProblem(own) ? own : await own.snapshot();
-  return isProblem(taken) ? undefined : taken.tree;
+async function statusNow(place: Place): Promise<TreeStatus | undefined> {
+  const status = await readStatus(place);
+  return isProblem(status) ? undefined : status;
 }

@@ -53,6 +53,7 @@ interface Keeping {
   readonly guard: ReviewGuard;
   readonly facts: ReturnType<typeof createReviewFacts>;
   readonly checks: StoryChecks;
+  readonly tree: TreeWatch;
 }
 
 export function storySteps(given: RunContext, worked: WorkedList): Steps {
@@ -65,7 +66,7 @@ export function storySteps(given: RunContext, worked: WorkedList): Steps {
   const guard = createReviewGuard(parts, worked.prd);
   const facts = createReviewFacts(parts);
   const checks = createStoryChecks(parts, keeper);
-  const keeping = { keeper, guard, facts, checks };
+  const keeping = { keeper, guard, facts, checks, tree: createTreeWatch(parts) };
   const prompts = createPrompts(parts, keeping);
   return {
     get checks() {
@@ -97,7 +98,7 @@ export function storySteps(given: RunContext, worked: WorkedList): Steps {
 }
 
 /** What the agent is told in each iteration. */
-function createPrompts(parts: StoryContext, { keeper, guard, facts, checks }: Keeping) {
+function createPrompts(parts: StoryContext, { keeper, guard, facts, checks, tree }: Keeping) {
   const { settings, prd, steering } = parts;
   const policy = policyOf(settings);
   const { rule } = parts.goal;
@@ -117,13 +118,16 @@ function createPrompts(parts: StoryContext, { keeper, guard, facts, checks }: Ke
     async next(iteration: number, feedback: readonly Feedback[]): Promise<string> {
       const assignment = await broughtUpToDate(parts, keeper, iteration);
       const { mode, story } = assignment;
+      // What a hook or a merge has done since the last look is part of what is reviewed.
+      if (parts.sync || settings.scm?.tasks?.length) tree.touched();
       kept = mode === 'review' ? await beginReview(parts, guard, iteration) : undefined;
       if (mode !== 'review') guard.end();
       if (mode === 'implement' && story) await facts.begin(story.id);
       const isPlain = speaksPlainly(poolOf(parts, mode), settings);
       const { maximumIterations: maxIterations } = settings;
       const terms = { maxIterations, ralphDir: prd.name, policy, rule, isPlain };
-      const review = mode === 'review' && story ? { review: await facts.of(story.id) } : {};
+      const review =
+        mode === 'review' && story ? { review: await facts.of(story.id, tree.takeStatus()) } : {};
       const commands = checks.told(commandsOf(keeper.list(), story, settings.checks));
       const decided = decisionsOf(parts, story?.id);
       const told = { feedback, commands, decided, ...pick(settings, 'protect', 'only'), ...review };
@@ -179,18 +183,17 @@ async function beginReview(
 /** From the turn to the evidence: each step leaves what the next one needs. */
 function createSteps(
   parts: StoryContext,
-  { keeper, guard, facts, checks }: Keeping,
+  { keeper, guard, facts, checks, tree }: Keeping,
   userChars: () => number,
 ): ReturnType<typeof baseSteps> & Required<Pick<Steps, 'stories'>> {
   const { settings, past } = parts;
-  const tree = createTreeWatch(parts);
   let touched: readonly Violation[] = [];
   let missing: readonly string[] = [];
   let uncommitted: readonly string[] = [];
   let unreviewed: readonly string[] = [];
   const base = baseSteps(parts, {
     ...{ tree, userChars, ready: createReady(parts, keeper), apart: parts.prd.inside },
-    prover: { ...checks, look: () => undefined },
+    prover: checks,
     held: {
       restore(iteration) {
         const settled = keeper.settle(iteration, evidenceOf(parts, touched, facts.unshown()));
@@ -214,7 +217,7 @@ function createSteps(
       const look = await base.look();
       uncommitted = await uncommittedIn(tree);
       const { mode, story } = keeper.assignment();
-      unreviewed = mode === 'review' && story ? await facts.unreviewed(story.id) : [];
+      unreviewed = mode === 'review' && story ? await facts.unreviewed(story.id, tree.checked()) : [];
       return look;
     },
     stories(iteration) {
@@ -230,7 +233,7 @@ function createSteps(
   };
 }
 
-function createBeginning(parts: StoryContext, { keeper, guard, facts, checks }: Keeping) {
+function createBeginning(parts: StoryContext, { keeper, guard, facts, checks }: Omit<Keeping, 'tree'>) {
   return {
     async begin() {
       await checks.prepare();
@@ -251,7 +254,7 @@ function createBeginning(parts: StoryContext, { keeper, guard, facts, checks }: 
 }
 
 async function uncommittedIn(watch: TreeWatch): Promise<readonly string[]> {
-  const status = watch.takeStatus();
+  const status = watch.status();
   const paths = status ? await uncommittedPaths(status) : [];
   return (isProblem(paths) ? [] : paths).filter(path => basename(path) !== ACTIVE_FILE);
 }

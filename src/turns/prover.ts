@@ -29,8 +29,8 @@ export interface Wanted {
   checks(): readonly Check[];
   /** What a result is on the ledger too: excused, under another number. */
   as?(result: CheckResult): CheckResult;
-  /** The run can be done without a word of the agent's: by reviews. */
-  readonly needsNoClaim?: true;
+  /** Whether the run could be done with this round; absent: where the agent says so. */
+  mayBeDone?(): boolean;
   /** As `ralph run` has its checks: one after the other, once, with their logs where seed 001 has them. */
   readonly areGuardrails?: true;
 }
@@ -85,7 +85,7 @@ export function createProver(parts: RunContext, wanted: Wanted): Prover {
       const tree = await own();
       watch.takeChanged();
       inputsChanged = [];
-      const before = mayBeDone(parts, wanted) ? await lookAt(tree) : undefined;
+      const before = needsBefore(parts, wanted) ? await lookAt(tree) : undefined;
       keep({ results: await run(iteration), before, after: await lookAt(tree), unsettled: [] });
       if (parts.isExposed) tellMeanwhile(await changedIn(last, tree));
       // Where git sees no work at all, it may have been hidden; else that is looked for when the run could be done.
@@ -123,8 +123,8 @@ async function changedIn({ before, after }: Round, own: OwnGit | undefined): Pro
 }
 
 /** Else nobody asks what the files were before the checks ran: one look at them all is saved. */
-function mayBeDone({ past, isExposed }: RunContext, { needsNoClaim }: Wanted): boolean {
-  return isExposed || needsNoClaim === true || past().open?.turn?.claim.found === true;
+function needsBefore({ past, isExposed }: RunContext, { mayBeDone }: Wanted): boolean {
+  return isExposed || (mayBeDone?.() ?? past().open?.turn?.claim.found === true);
 }
 
 function checkedOf({ after, unsettled }: Round, inputsChanged: readonly string[]) {

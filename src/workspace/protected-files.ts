@@ -77,7 +77,9 @@ async function lookedUp(
   }
   const notes = [...found.notes, ...unread];
   const watched =
-    allowed === 'allow' ? undefined : await watchNew(repository, keeper, globs, { paths, kept });
+    allowed === 'allow'
+      ? undefined
+      : await watchNew(repository, keeper, globs, { all: found.paths, paths, kept });
   return { keeper, kept, notes, watched, name: keepList(keepIn, { kept, watched }) };
 }
 
@@ -88,18 +90,28 @@ async function watchNew(
   repository: WorkTree,
   keeper: FileKeeper,
   globs: readonly string[],
-  { paths, kept }: { readonly paths: readonly string[]; readonly kept: FilesAtStart['kept'] },
+  { all, paths, kept }: Pick<FilesAtStart, 'kept'> & Readonly<Record<'all' | 'paths', readonly string[]>>,
 ): Promise<Watched> {
-  const flags = ['-co', '--exclude-standard', '-z', '--', ':(glob)**/.gitignore'];
-  const { records } = await repository.git.at(repository.top).list(['ls-files', ...flags]);
   const ignored = await matching(repository, globs, IGNORED);
   const known = new Map<string, string | undefined>();
   const there = paths.filter(path => kept.has(path) || isThere(repository, path, known));
   return {
     before: [...there, ...('what' in ignored ? [] : ignored)],
-    rules: [...keepAll(repository, keeper, records).kept],
+    rules: [...keepAll(repository, keeper, await ruleFiles(repository, globs, all)).kept],
     unlisted: await findUnlisted(repository),
   };
+}
+
+/** `all`: what fits the globs: where that is everything, git is not asked again. */
+async function ruleFiles(
+  { git, top, prefix, allow }: WorkTree,
+  globs: readonly string[],
+  all: readonly string[],
+): Promise<readonly string[]> {
+  if (globs.includes(EVERYTHING) && prefix === '' && allow.length === 0)
+    return all.filter(path => /(^|\/)\.gitignore$/.test(path));
+  const flags = ['-co', '--exclude-standard', '-z', '--', ':(glob)**/.gitignore'];
+  return (await git.at(top).list(['ls-files', ...flags])).records;
 }
 
 function keepAll({ top }: WorkTree, keeper: FileKeeper, paths: readonly string[], pack?: Pack) {

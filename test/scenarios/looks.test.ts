@@ -1,28 +1,68 @@
 /** How often all files of a work tree are looked at in an iteration. */
 import { execFileSync } from 'node:child_process';
-import { chmodSync } from 'node:fs';
+import { appendFileSync, chmodSync } from 'node:fs';
 import { expect, test } from 'vitest';
+import { fakeAgent } from '../rig/fake-agent.ts';
 import { ralph } from '../rig/ralph.ts';
 import { folder, repo } from '../rig/repo.ts';
+import { approve, handIn, prdRepo, works } from '../rig/stories.ts';
 
-/** What git was asked for in each turn and after it, where each turn writes a file and the last one claims. */
-async function asked(turns: number): Promise<readonly (readonly string[])[]> {
+/** A git before the real one that writes down what it is asked; `turn` is a line of the agent's. */
+function spied() {
   const place = folder('ralph-spied-');
   const real = execFileSync('sh', ['-c', 'command -v git'], { encoding: 'utf8' }).trim();
   const log = place.path('asked');
-  place.write('bin/git', `#!/bin/sh\necho "$1" >> '${log}'\nexec '${real}' "$@"\n`);
-  const claim = `[ $(grep -c turn '${log}') -lt ${turns} ] || echo '<promise>COMPLETE</promise>'`;
-  place.write('agent', `#!/bin/sh\necho turn >> '${log}'\ndate +%N >> made\n${claim}\n`);
-  for (const name of ['bin/git', 'agent']) chmodSync(place.path(name), 0o755);
-  const work = repo({ a: 'a\n', '.gitignore': '.ralph/\n' });
-  const args = ['loop', 'Add', '--check', 'true', '--agent', place.path('agent')];
-  const { code, stderr } = await ralph(args, { cwd: work.dir, path: [place.path('bin')] });
-  expect(code, stderr).toBe(0);
-  const rounds = place.read('asked').split('turn\n').slice(1);
-  return rounds.map(round => round.trim().split('\n'));
+  place.write('bin/git', `#!/bin/sh\necho "$*" >> '${log}'\nexec '${real}' "$@"\n`);
+  chmodSync(place.path('bin/git'), 0o755);
+  return {
+    ...{ place, log, bin: place.path('bin') },
+    /** What git was asked for before the first turn, and in each turn and after it. */
+    rounds: () =>
+      place
+        .read('asked')
+        .split('turn\n')
+        .map(round => round.trim().split('\n')),
+  };
 }
 
 test('once, where the agent does not say that it is done', async () => {
-  const [, second] = await asked(3);
-  expect(second).toEqual(['ls-files', 'update-index', 'write-tree', '-c']);
+  const { place, log, bin, rounds } = spied();
+  const claim = `[ $(grep -c turn '${log}') -lt 3 ] || echo '<promise>COMPLETE</promise>'`;
+  place.write('agent', `#!/bin/sh\necho turn >> '${log}'\ndate +%N >> made\n${claim}\n`);
+  chmodSync(place.path('agent'), 0o755);
+  const work = repo({ a: 'a\n', '.gitignore': '.ralph/\n' });
+  const args = ['loop', 'Add', '--check', 'true', '--agent', place.path('agent')];
+  const { code, stderr } = await ralph(args, { cwd: work.dir, path: [bin] });
+  expect(code, stderr).toBe(0);
+  const [, , second] = rounds();
+  expect(second?.map(words => words.split(' ')[0])).toEqual(['ls-files', 'update-index', 'write-tree', '-c']);
+});
+
+/** Whether git reads all folders for it, or the times of all files. */
+const isLook = (words: string) =>
+  /^(status|diff-files|diff-index)\b|^ls-files\b.* (-\w*[mdo]\w*|--others)\b|--refresh/.test(words);
+
+test('once in an iteration that builds a story; in a review that ends the run before and after its checks, and at the end', async () => {
+  const { log, bin, rounds } = spied();
+  const project = prdRepo();
+  const also = () => appendFileSync(log, 'turn\n');
+  const agent = await fakeAgent(
+    'claude',
+    works(project, handIn(), { also, commit: false }),
+    works(project, approve(), { also, commit: false }),
+  );
+  const args = ['prd', 'run', '--agent', 'claude', '--check', 'true'];
+  const { code, stdout } = await ralph(args, {
+    cwd: project.dir,
+    path: [bin, agent.bin],
+    env: { IS_SANDBOX: '1' },
+  });
+  expect(code, stdout).toBe(0);
+  const looks = rounds().map(round => round.filter(isLook));
+  const [times, listed] = [/ -m -d /, / (-\w*o\w*|--others)\b/];
+  const count = (what: RegExp, not?: RegExp) =>
+    looks.slice(1).map(round => round.filter(words => what.test(words) && !not?.test(words)).length);
+  expect(count(times)).toEqual([1, 3]);
+  // What a review must leave as it is: what is there before it, and what is new after it.
+  expect(count(listed, times)).toEqual([3, 3]);
 });
