@@ -1,4 +1,5 @@
 /** What a command that runs others would run. */
+import { skipped } from '../domain/text/wrappers.ts';
 import { afterGlobals, type Call } from './call.ts';
 
 export interface Inner {
@@ -21,34 +22,6 @@ export interface Inner {
 export const NOTHING: Inner = { commands: [], scripts: [], files: [], ownShell: true };
 export const runs = (...argv: readonly string[]): Inner =>
   argv.length > 0 ? { ...NOTHING, commands: [argv] } : NOTHING;
-
-/** How to get past the words of the wrapper itself. */
-export interface Wrapper {
-  /** Flags with a value of their own. */
-  readonly valued?: string;
-  /** Words to skip after the flags: a duration, a lock file. */
-  readonly skip?: number;
-  readonly assignments?: true;
-}
-
-/** The words of the command that is wrapped. */
-export function skipped(
-  args: readonly string[],
-  { valued = '', skip = 0, assignments }: Wrapper,
-): readonly string[] {
-  const withValue = valued.split(' ');
-  let at = 0;
-  for (; at < args.length; at++) {
-    const word = args[at] ?? '';
-    if (word === '--') {
-      at++;
-      break;
-    }
-    if (withValue.includes(word)) at++;
-    else if (!(word.startsWith('-') && word.length > 1) && !(assignments && /^\w+=/.test(word))) break;
-  }
-  return args.slice(at + skip);
-}
 
 const SSH_VALUED = '-p -i -l -o -F -J -L -R -D -b -c -E -e -I -m -O -Q -S -W -w -B';
 

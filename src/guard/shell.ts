@@ -7,7 +7,7 @@ import { type Assigned, type Call, UNKNOWN } from './call.ts';
 import { printed } from './printed.ts';
 import { type Notes, remember, setPositional } from './remember.ts';
 import { type Expander, expandWord, type Scope, textOf } from './words.ts';
-import { innerOf, maybeNamed, maybeRuns } from './wrappers.ts';
+import { fedBy, innerOf, maybeNamed, maybeRuns } from './wrappers.ts';
 
 type CommandNode = Extract<SyntaxNode, { readonly type: 'Command' }>;
 
@@ -254,15 +254,12 @@ function argumentsOf(node: CommandNode, by: Expander): readonly string[] {
 /** One command, and what it runs in its turn. */
 function run(walk: Walk, words: readonly string[], about: Omit<Call, 'name' | 'args'>, at: At): void {
   const [first = '', ...args] = words;
-  const call: Call = {
-    ...about,
-    name:
-      first
-        .split(/[\\/]/)
-        .at(-1)
-        ?.replace(/\.exe$/i, '') ?? '',
-    args,
-  };
+  const name =
+    first
+      .split(/[\\/]/)
+      .at(-1)
+      ?.replace(/\.exe$/i, '') ?? '';
+  const call: Call = { ...about, name, args, input: about.input ?? patchIn(walk, name, args, about) };
   walk.calls.push(call);
   remember(call, at.scope, walk, walk.world.env.HOME);
   maybe(walk, call, about, at);
@@ -283,7 +280,7 @@ function run(walk: Walk, words: readonly string[], about: Omit<Call, 'name' | 'a
   if (inner.positional) setPositional(own.scope, inner.positional);
   for (const script of inner.scripts) readScript(walk, script, own);
   for (const named of inner.files) {
-    const path = named.replace(/^\.\//, '');
+    const path = plainPath(named);
     const download = walk.downloads.get(path);
     if (download) walk.calls.push({ ...call, name: 'sh', args: [], from: [download] });
     const made = walk.files.get(path);
@@ -292,6 +289,23 @@ function run(walk: Walk, words: readonly string[], about: Omit<Call, 'name' | 'a
     if (found !== undefined)
       readScript(walk, found, { ...own, scope: copy(own.scope), guessed: true, file: path });
   }
+}
+
+const plainPath = (path: string) => path.replace(/^\.\//, '');
+
+/** What a patch changes is in the file that is named. */
+function patchIn(
+  { files, world }: Walk,
+  name: string,
+  args: readonly string[],
+  about: Pick<Call, 'reads' | 'from' | 'cwd'>,
+): string | undefined {
+  if (name !== 'patch' && !(name === 'git' && args.some(word => /^(?:apply|am)$/.test(word))))
+    return undefined;
+  const paths = [...fedBy(about), ...args].map(plainPath);
+  const texts = paths.map(path => files.get(path) ?? world.readScript(path, about.cwd));
+  const found = texts.filter(text => text !== undefined);
+  return found.length > 0 ? found.join('\n') : undefined;
 }
 
 /** What may be a command, in its words and in its variables: only the worst of it counts, and what cannot be read is passed over. */

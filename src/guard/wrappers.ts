@@ -1,17 +1,8 @@
 /** The commands that run other commands: what each of them would run. */
+import { ENV, skipped, WRAPPERS } from '../domain/text/wrappers.ts';
 import { afterGlobals, type Call, has, operands, rowOf, rows, UNKNOWN, values } from './call.ts';
 import { shellTextsIn } from './code.ts';
-import {
-  composed,
-  container,
-  type Inner,
-  NOTHING,
-  podded,
-  runs,
-  skipped,
-  ssh,
-  type Wrapper,
-} from './inner.ts';
+import { composed, container, type Inner, NOTHING, podded, runs, ssh } from './inner.ts';
 import { printed } from './printed.ts';
 
 const SHELLS = /^(?:ba|z|da|k|mk|a|fi|c|tc)?sh$/;
@@ -33,29 +24,6 @@ export function innerOf(call: Call, first: string): Inner {
     : NOTHING;
 }
 
-const WRAPPERS: Readonly<Record<string, Wrapper>> = {
-  ...rows('nohup setsid unbuffer builtin unshare busybox toybox proxychains proxychains4', {}),
-  ...rows('caffeinate chronic pnpx bunx shx', {}),
-  ...rows('chrt chroot', { skip: 1 }),
-  sudo: { valued: '-u -g -h -p -C -T -D -R -r -t --user --group --host --chdir --prompt', assignments: true },
-  doas: { valued: '-u -C' },
-  pkexec: { valued: '--user' },
-  nice: { valued: '-n --adjustment' },
-  ionice: { valued: '-c -n -p' },
-  taskset: { valued: '-c', skip: 1 },
-  time: { valued: '-f -o' },
-  timeout: { valued: '-s -k --signal --kill-after', skip: 1 },
-  gtimeout: { valued: '-s -k', skip: 1 },
-  stdbuf: { valued: '-i -o -e' },
-  exec: { valued: '-a' },
-  strace: { valued: '-o -e -p -s' },
-  ltrace: { valued: '-o -e' },
-  'systemd-run': { valued: '-p --unit --property' },
-  dotenv: { valued: '-e -f' },
-  'cross-env': { assignments: true },
-  retry: { valued: '-t -d' },
-};
-
 /** A file that is what the command gets on its stdin, or from a substitution. */
 export function isStdin(file: string): boolean {
   return file.includes(UNKNOWN) || /^(?:-|\/dev\/(?:stdin|fd\/\d+)|\/proc\/[^/]+\/fd\/\d+)$/.test(file);
@@ -75,7 +43,13 @@ function shell(call: Call): Inner {
   }
   const [file] = args.filter((word, index) => !/^[-+]/.test(word) && args[index - 1] !== '-o');
   if (file !== undefined && !args.includes('-s') && !isStdin(file)) return { ...NOTHING, files: [file] };
-  return input === undefined ? NOTHING : { ...NOTHING, scripts: [input] };
+  return input === undefined ? { ...NOTHING, files: fedBy(call) } : { ...NOTHING, scripts: [input] };
+}
+
+/** The files that it gets on its stdin: `sh < a`, `cat a | sh`. */
+export function fedBy({ reads, from }: Pick<Call, 'reads' | 'from'>): readonly string[] {
+  const last = from.at(-1);
+  return [...reads, ...(last?.name === 'cat' ? [...operands(last), ...last.reads] : [])];
 }
 
 const SPECIAL: Readonly<Record<string, (call: Call) => Inner>> = {
@@ -150,8 +124,6 @@ const SPECIAL: Readonly<Record<string, (call: Call) => Inner>> = {
   screen: call => runs(...skipped(call.args, { valued: '-S -X -p -t' })),
   ansible: call => ({ ...NOTHING, scripts: values(call, 'a', 'args'), place: 'remote' }),
 };
-
-const ENV: Wrapper = { valued: '-u -C --unset --chdir', assignments: true };
 
 /** `-S TEXT` is split into words, also among other flags. */
 function env({ args }: Call): Inner {
@@ -240,10 +212,12 @@ function edited(call: Call): Inner {
   };
 }
 
-function sourced({ args, input }: Call): Inner {
+function sourced(call: Call): Inner {
+  const { args, input } = call;
   const [file = ''] = args;
   if (!isStdin(file)) return { ...NOTHING, files: args.slice(0, 1), ownShell: false };
-  return { ...NOTHING, scripts: input === undefined ? [] : [input], ownShell: false };
+  const given = input === undefined ? { files: fedBy(call) } : { scripts: [input] };
+  return { ...NOTHING, ...given, ownShell: false };
 }
 
 /** A shell runs its words with each line that it gets, or the lines alone. */

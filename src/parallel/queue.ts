@@ -8,7 +8,7 @@ import { formatProblem, isProblem } from '../domain/text/problem.ts';
 import { warn } from '../engine/steps.ts';
 import { errorWords } from '../platform/error-words.ts';
 import type { RunContext } from '../turns/context.ts';
-import { listCheckInputs } from '../workspace/check-inputs.ts';
+import { inputsAmong } from '../workspace/check-inputs.ts';
 import type { Integration } from '../workspace/integration.ts';
 import { discardWorktree } from '../workspace/remove-worktree.ts';
 import { checkCandidate } from './candidate-checks.ts';
@@ -221,11 +221,13 @@ export async function changedInputs(
   base: string,
   commit: string,
 ): Promise<{ readonly inputsChanged?: readonly string[] }> {
-  const { project, env, settings } = parts;
-  const inputs = new Set(listCheckInputs({ cwd: project.root, env, commands: settings.checks }));
+  const { project, settings } = parts;
   const changed = await own.changedPaths(`${base}^{tree}`, `${commit}^{tree}`);
-  const paths = isProblem(changed) ? [] : changed.map(({ path }) => path.slice(own.prefix.length));
-  const inputsChanged = paths.filter(path => inputs.has(path));
+  // What cannot be looked at may be anything.
+  if (isProblem(changed)) return { inputsChanged: [formatProblem(changed)] };
+  const here = changed.filter(({ path }) => path.startsWith(own.prefix));
+  const paths = here.map(({ path }) => path.slice(own.prefix.length));
+  const inputsChanged = inputsAmong(paths, { cwd: project.root, commands: settings.checks });
   return inputsChanged.length === 0 ? {} : { inputsChanged };
 }
 

@@ -1,19 +1,11 @@
 /** Watches what the checks rest on: how it was when the run began, and what is different now. */
-import {
-  existsSync,
-  lstatSync,
-  readdirSync,
-  readFileSync,
-  readlinkSync,
-  realpathSync,
-  statSync,
-} from 'node:fs';
+import { lstatSync, readdirSync, readFileSync, readlinkSync, realpathSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { delimiter, isAbsolute, join } from 'node:path';
+import { delimiter, isAbsolute, join, resolve } from 'node:path';
 import { type CheckInputs, findCheckInputs, inputParts } from '../domain/checks/inputs.ts';
 import { toolFile } from '../domain/checks/tools.ts';
+import { pathPattern } from '../domain/text/glob.ts';
 import { fileSize, isBelow, tryTo } from '../platform/files.ts';
-import type { Env } from '../platform/git.ts';
 import { sha256 } from '../platform/hash.ts';
 import { markOf } from './keep-files.ts';
 import type { Place } from './repository.ts';
@@ -59,6 +51,24 @@ export function listCheckInputs({ cwd, env, commands }: InputOptions): readonly 
   );
 }
 
+/** Of these paths those that the checks rest on, also where they were not there before. */
+export function inputsAmong(
+  paths: readonly string[],
+  { cwd, commands }: Omit<InputOptions, 'env'>,
+): readonly string[] {
+  const inputs = findCheckInputs(commands, path => textAt(join(cwd, path))).paths;
+  const exact = new Set(inputs);
+  const patterns = inputs.filter(input => /[*?]/.test(input)).map(patternOf);
+  return paths.filter(path => exact.has(path) || patterns.some(isMeant => isMeant(path)));
+}
+
+function patternOf(input: string): (path: string) => boolean {
+  const [dir = '', name = ''] = input.split('**/');
+  const pattern = name.endsWith('*') ? toolFile(name.slice(0, -1)) : pathPattern(input);
+  if (!name.endsWith('*')) return path => pattern.test(path);
+  return path => path.startsWith(dir) && pattern.test(path.split('/').at(-1) ?? '');
+}
+
 function differences(before: InputHashes, now: InputHashes): readonly string[] {
   const gone = Object.keys(before).filter(key => (now[key] ?? '') !== before[key]);
   // One more dependency is no change; one more file is.
@@ -80,17 +90,20 @@ function hashesOf(place: InputPlace, inputs: CheckInputs, also: InputHashes = {}
   const files = [...paths].filter(path => isWatched(cwd, path));
   return Object.fromEntries([
     ...files.flatMap(path => Object.entries(partsAt({ cwd, env }, path, inputs))),
-    ...inputs.programs.map(name => [`${PROGRAM}${name}`, programMark(name, env)]),
+    ...inputs.programs.map(name => [`${PROGRAM}${name}`, programMark(name, { cwd, env })]),
   ]);
 }
 
 const PROGRAM = 'program ';
+const QUIET = { throwIfNoEntry: false } as const;
 const LARGEST_SHIM = 1024 * 1024;
 
 /** Which one is found, and whether it is the same: it may be in a folder of the user's that the agent can write. */
-function programMark(name: string, env: Env): string {
-  const places = (env.PATH ?? '').split(delimiter).filter(folder => isAbsolute(folder));
-  const found = places.map(folder => join(folder, name)).find(path => existsSync(path));
+function programMark(name: string, { cwd, env }: Place): string {
+  // One that is not absolute, or empty, is meant from where the check runs.
+  const places = env.PATH?.split(delimiter) ?? [];
+  const paths = places.map(folder => join(resolve(cwd, folder), name));
+  const found = paths.find(path => tryTo(() => statSync(path, QUIET)?.isFile()));
   const real = found === undefined ? undefined : tryTo(() => realpathSync(found));
   if (real === undefined) return '';
   // A shim is written anew with each package that is installed; only what is in it counts.
@@ -106,8 +119,9 @@ function isWatched(cwd: string, path: string): boolean {
 function partsAt({ cwd, env }: Place, path: string, { scripts }: CheckInputs): InputHashes {
   const home = path.startsWith('~/') ? join(env.HOME || homedir(), path.slice(2)) : undefined;
   const at = home ?? (isAbsolute(path) ? path : join(cwd, path));
-  const stat = lstatSync(at, { throwIfNoEntry: false });
-  if (!stat) return { [path]: '' };
+  const stat = tryTo(() => lstatSync(at, { throwIfNoEntry: false }) ?? 'none');
+  if (!stat) return { [path]: 'cannot be looked at' };
+  if (stat === 'none') return { [path]: '' };
   const text = textAt(at, 'latin1'); // every byte counts
   // A link counts by where it leads and by what is there.
   const link = stat.isSymbolicLink() ? tryTo(() => readlinkSync(at)) : undefined;
@@ -137,7 +151,7 @@ function expand(place: InputPlace, paths: readonly string[]): readonly string[] 
   const found = new Set<string>();
   for (const path of paths) {
     const [dir = '', name] = path.split('**/');
-    if (name === undefined) found.add(path);
+    if (name === undefined) for (const each of [path, ...fitting(place, path)]) found.add(each);
     else {
       const { names, tools } = wanted.get(dir) ?? { names: new Set(), tools: [] };
       wanted.set(dir, { names, tools });
@@ -157,6 +171,29 @@ function expand(place: InputPlace, paths: readonly string[]): readonly string[] 
     }
   }
   return [...found];
+}
+
+/** What a pattern of the shell fits now. */
+function fitting(place: InputPlace, glob: string): readonly string[] {
+  if (!/[*?]/.test(glob) || isAbsolute(glob)) return [];
+  const parts = glob.split('/');
+  const last = pathPattern(parts.pop() ?? '');
+  let folders = [''];
+  for (const part of parts) {
+    const fits = pathPattern(part);
+    folders = /[*?]/.test(part)
+      ? folders.flatMap(at =>
+          listed(place, at)
+            .below.filter(name => fits.test(name))
+            .map(name => `${at}${name}/`),
+        )
+      : folders.map(at => `${at}${part}/`);
+  }
+  return folders.flatMap(at =>
+    listed(place, at)
+      .files.filter(name => last.test(name))
+      .map(name => `${at}${name}`),
+  );
 }
 
 function* foldersBelow(place: InputPlace, dir: string): Generator<readonly [string, Listed]> {

@@ -138,3 +138,49 @@ test.each([
 ])('ordinary: %s', command => {
   expect(judgeCommand(command, WORLD).filter(({ tier }) => tier === 'block')).toEqual([]);
 });
+
+/** What is in a file counts as what is written plainly. */
+test.each([
+  'cat bad.sh | sh',
+  'cat ./bad.sh | bash -s -- a',
+  'cat fine.sh bad.sh | sh -e',
+  'cat < bad.sh | sh',
+  'sh < bad.sh',
+  'bash -x < bad.sh',
+  '. /dev/stdin < bad.sh',
+  'env sh < bad.sh',
+  'git apply bad.patch',
+  'git apply < bad.patch',
+  'git -C . apply --index ./bad.patch',
+  'git am bad.patch',
+  'cat bad.patch | git apply',
+  'patch -p1 < bad.patch',
+  'patch -p1 -i bad.patch',
+  'env git apply bad.patch',
+  'git apply bad-move.patch',
+  'git apply bad-mode.patch',
+])('from a file: %s', command => {
+  const patch = (path: string) => `--- a/${path}\n+++ b/${path}\n@@ -1 +1 @@\n-a\n+b\n`;
+  const files: Readonly<Record<string, string>> = {
+    'bad.sh': 'rm -rf /\n',
+    'fine.sh': 'npm test\n',
+    'bad.patch': patch('test/a.test.ts'),
+    'fine.patch': patch('src/a.ts'),
+    'bad-move.patch': 'rename from test/a.test.ts\nrename to old\n',
+    'fine-move.patch': 'rename from src/a.ts\nrename to src/b.ts\n',
+    'bad-mode.patch': 'diff --git a/test/a.test.ts b/test/a.test.ts\nold mode 100644\nnew mode 100000\n',
+    'fine-mode.patch': 'diff --git a/src/a.ts b/src/a.ts\nold mode 100644\nnew mode 100755\n',
+  };
+  const world = { ...WORLD, readScript: (path: string) => files[path] };
+  const tiers = (text: string) => judgeCommand(text, world).map(({ tier }) => tier);
+  expect(tiers(command)).toContain('block');
+  expect(tiers(command.replaceAll('bad', 'fine'))).not.toContain('block');
+});
+
+test.each([
+  'git sparse-checkout set src',
+  'git sparse-checkout init --cone',
+  'git update-index --skip-worktree a',
+])('hidden from git: %s', command => {
+  expect(judgeCommand(command, WORLD)).toMatchObject([{ rule: 'git-hide-changes', tier: 'warn' }]);
+});

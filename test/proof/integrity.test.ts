@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Violation } from '../../src/domain/run/evidence.ts';
 import { createIntegrityWatch } from '../../src/proof/integrity.ts';
-import { watchCheckInputs } from '../../src/workspace/check-inputs.ts';
+import { inputsAmong, watchCheckInputs } from '../../src/workspace/check-inputs.ts';
 import type { ProtectedCopy } from '../../src/workspace/protect.ts';
 import { only } from '../rig/ledger.ts';
 import { folder } from '../rig/repo.ts';
@@ -36,14 +36,44 @@ function watching() {
   return { place, copy, watch, round, now, blamed };
 }
 
-test('a script that is named by its whole path is watched, whatever its name begins with', () => {
+test.each([
+  ['..check.sh', (path: string) => `sh ${path}`],
+  ['my checks/run it.sh', () => "sh 'my checks/run it.sh'"],
+  ['checks/$a*.sh', () => String.raw`sh checks/\$a\*.sh`],
+  ['checks/deep/b.sh', () => 'for f in checks/*/*.sh; do sh "$f"; done'],
+])('a script is watched, however it is named: %s', (name, command) => {
   const place = folder('ralph-whole-');
-  place.write('..check.sh', 'exit 1\n');
-  const commands = [`sh ${place.path('..check.sh')}`];
+  place.write(name, 'exit 1\n');
+  const commands = [command(place.path(name))];
   const inputs = watchCheckInputs({ cwd: place.dir, env: { PATH: '/bin' }, commands });
   inputs.take();
-  place.write('..check.sh', 'exit 0\n');
-  expect(inputs.changed()).toEqual([expect.stringMatching(/\.\.check\.sh$/)]);
+  place.write(name, 'exit 0\n');
+  expect(inputs.changed()).toEqual([expect.stringContaining(name)]);
+});
+
+test('a script that is new counts where a pattern is run', () => {
+  const place = folder();
+  place.write('checks/b.sh', 'exit 1\n');
+  const commands = ['for f in checks/*.sh; do sh "$f" && break; done'];
+  const inputs = watchCheckInputs({ cwd: place.dir, env: { PATH: '/bin' }, commands });
+  inputs.take();
+  place.write('checks/a.sh', 'exit 0\n');
+  expect(inputs.changed()).toEqual(['checks/a.sh']);
+});
+
+test('of files that are new those are named that a check rests on', () => {
+  const place = folder();
+  place.write('package.json', '{"scripts":{"test":"vitest run"}}');
+  const paths = [
+    '.npmrc',
+    'src/a.ts',
+    'vitest.setup.ts',
+    'lib/vitest.config.ts',
+    'checks/a.sh',
+    'package.json',
+  ];
+  const commands = ['npm test', 'for f in checks/*; do sh "$f"; done'];
+  expect(inputsAmong(paths, { cwd: place.dir, commands })).toEqual(paths.filter(path => path !== 'src/a.ts'));
 });
 
 describe('protected files', () => {

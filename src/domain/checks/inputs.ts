@@ -5,8 +5,19 @@
  */
 
 import { parseObject } from '../text/json.ts';
-import { simpleCommands, type Words } from '../text/shell-words.ts';
-import { below, FILE_FLAGS, flagValue, namedFiles, started, upwards } from './command-words.ts';
+import { readCommands, type SimpleCommand, type Words } from '../text/shell-words.ts';
+import {
+  below,
+  expandVariables,
+  FILE_FLAGS,
+  flagValue,
+  namedFiles,
+  noteVariables,
+  started,
+  substitutions,
+  upwards,
+  type Variables,
+} from './command-words.ts';
 import {
   goModFingerprint,
   packageParts,
@@ -14,13 +25,16 @@ import {
   scriptsOf,
   tomlFingerprint,
 } from './package-scripts.ts';
+import { isTestFile } from './test-changes.ts';
 import {
   configsOf,
   INTERPRETERS,
   isNamedAfter,
+  isTool,
   LOOKERS,
   MANAGERS,
   RECIPES,
+  RUNNERS,
   SHADOWS,
   toolName,
 } from './tools.ts';
@@ -28,7 +42,7 @@ import {
 export interface CheckInputs {
   /**
    * From where the checks run, `~` is the home folder; `**` before a name: in every folder below, too; `*` behind it: files that are named
-   * after that tool. Some are not there: to create one is a change.
+   * after that tool. Any other `*` or `?` may be part of the name, or a pattern. Some are not there: to create one is a change.
    */
   readonly paths: readonly string[];
   /** Programs that are looked up on the PATH. */
@@ -85,22 +99,56 @@ function searchLine(search: Search, line: string, at: At): void {
   const key = `${at.dir}\0${at.viaNpm}\0${line}`;
   if (at.depth > DEEPEST || search.seen.has(key)) return;
   search.seen.add(key);
-  let { dir } = at;
-  for (const words of simpleCommands(line)) {
-    const command = started(words.map(word => word.replace(/^\$\(|^`/, '')));
-    const [program, ...args] = command.words;
-    const viaNpm = at.viaNpm || command.passed.some(each => PACKAGE_RUNNERS.has(each));
-    for (const path of command.passed) addProgram(search, path, { ...at, dir });
-    if (program === 'cd' || program === 'pushd')
-      dir = below(dir, args.find(arg => !arg.startsWith('-')) ?? '') ?? dir;
-    else if (program !== undefined) searchCommand(search, program, args, { ...at, dir, viaNpm });
+  const vars: Variables = new Map([['PWD', ['.']]]);
+  // A folder for each bracket that is open: what is behind it is where it was.
+  const dirs = [at.dir];
+  let before: Words = [];
+  let left = at.dir;
+  for (const command of readCommands(line.replace(/\$\(pwd\)|`pwd`/g, '.'))) {
+    const { depth } = command;
+    dirs.splice(depth + 1);
+    while (dirs.length <= depth) dirs.push(dirs.at(-1) ?? at.dir);
+    for (const words of expandVariables(command.words, vars)) {
+      const dir = dirs[depth] ?? at.dir;
+      const [program, to] = words.filter(
+        (word, index) => index === 0 || word === '-' || !word.startsWith('-'),
+      );
+      noteVariables(words, vars);
+      if (program === 'cd' || program === 'pushd' || program === 'popd') {
+        dirs[depth] = program === 'popd' || to === '-' ? left : into(dir, to ?? '');
+        left = dir;
+      } else searchWords(search, { ...command, words }, before, { ...at, dir });
+    }
+    if (command.words.length > 0) before = command.words;
   }
+}
+
+/** `before`: what stands before it, perhaps in a pipe. */
+function searchWords(search: Search, command: SimpleCommand, before: Words, at: At): void {
+  for (const text of [...command.texts, ...command.words.flatMap(substitutions)])
+    searchLine(search, text, { ...at, depth: at.depth + 1 });
+  const { words, passed, dir } = started(command.words.map(word => word.replace(/^`|`$/g, '')));
+  const [program, ...args] = words;
+  const viaNpm = at.viaNpm || passed.some(each => PACKAGE_RUNNERS.has(each));
+  for (const path of passed) addProgram(search, path, at);
+  if (program === undefined) return;
+  const here = { ...at, viaNpm, dir: into(at.dir, dir) };
+  // `sh < run.sh`, `cat run.sh | sh`
+  if (INTERPRETERS.has(toolName(program)) && (args.includes('-s') || args.every(arg => arg.startsWith('-'))))
+    for (const path of [...command.reads, ...(before[0] === 'cat' ? before.slice(1) : [])])
+      add(search, here.dir, path);
+  searchCommand(search, program, args, here);
+}
+
+/** `to` from `dir`; where nobody can know it, `dir`. */
+function into(dir: string, to: string): string {
+  return /[$`]/.test(to) ? dir : (below(dir, to) ?? dir);
 }
 
 function searchCommand(search: Search, program: string, args: Words, at: At): void {
   const tool = toolName(program);
   addProgram(search, program, at);
-  const dir = below(at.dir, flagValue(args, FOLDER_FLAGS[tool] ?? []) ?? '') ?? at.dir;
+  const dir = into(at.dir, flagValue(args, FOLDER_FLAGS[tool] ?? []) ?? '');
   const here = { ...at, dir, depth: at.depth + 1 };
   for (const path of configsOf(tool)) addConfig(search, dir, path);
   if (isNamedAfter(tool)) search.paths.add(`${dir}**/${tool}*`);
@@ -108,17 +156,32 @@ function searchCommand(search: Search, program: string, args: Words, at: At): vo
   if (Object.hasOwn(MANAGERS, tool)) searchManager(search, tool, args, here);
   if (Object.hasOwn(RECIPES, tool)) searchRecipes(search, tool, args, here);
   if (INTERPRETERS.has(tool)) searchInterpreter(search, tool, args, here);
-  if (tool === 'uv' || tool === 'poetry' || tool === 'pipenv' || tool === 'hatch' || tool === 'bundle') {
-    const at = args.findIndex(arg => arg === 'run' || arg === 'exec');
-    const [inner, ...rest] =
-      at === -1 ? [] : args.slice(at + 1).filter((arg, index) => index > 0 || !arg.startsWith('-'));
-    if (inner !== undefined) searchCommand(search, inner, rest, here);
-  }
+  if (RUNNERS.has(tool) || !(isTool(tool) || LOOKERS.has(tool))) searchInner(search, tool, args, here);
+  const isRun = tool === 'find' ? /^-(?:exec|ok)(?:dir)?$/ : undefined;
+  const found = isRun ? args.findIndex(arg => isRun.test(arg)) : -1;
+  if (found !== -1) searchRun(search, args.slice(found + 1), here);
+}
+
+/** What another program may run: behind a mark, from the name of a tool on, or as a text. */
+function searchInner(search: Search, tool: string, args: Words, at: At): void {
+  const isMark = RUNNERS.has(tool) ? /^(?:run|exec|--)$/ : /^--$/;
+  const mark = args.findIndex(arg => isMark.test(arg));
+  const known = args.findIndex(arg => isTool(toolName(arg)));
+  const behind = args.slice(mark + 1);
+  if (mark !== -1) searchRun(search, behind.slice(behind.findIndex(arg => !arg.startsWith('-'))), at);
+  if (known !== -1) searchRun(search, args.slice(known), at);
+  const texts = tool === 'eval' ? [args.join(' ')] : args.filter(arg => /\s/.test(arg));
+  for (const text of tool === 'trap' ? args.slice(0, 1) : texts) searchLine(search, text, at);
+}
+
+function searchRun(search: Search, [program, ...args]: Words, at: At): void {
+  if (program !== undefined && at.depth <= DEEPEST) searchCommand(search, program, args, at);
 }
 
 /** A configuration, and those that it names in turn: what it extends, what it has run first. */
 function addConfig(search: Search, dir: string, path: string): void {
-  add(search, dir, path);
+  if (path.startsWith('**/')) search.paths.add(`${dir}${path}`);
+  else add(search, dir, path);
   const text = path.startsWith('**/') || path.startsWith('~') ? undefined : search.read(`${dir}${path}`);
   for (const [, values = ''] of text?.matchAll(NAMES_MORE) ?? [])
     for (const [, named = ''] of values.matchAll(
@@ -176,7 +239,7 @@ function searchManager(search: Search, tool: string, args: Words, at: At): void 
     for (const path of MANAGERS[tool] ?? []) addConfig(search, dir, path);
   }
   addBin(search, at.dir, 'sh');
-  if (args.some(arg => WORKSPACES.test(arg))) add(search, at.dir, '**/package.json');
+  if (args.some(arg => WORKSPACES.test(arg))) search.paths.add(`${at.dir}**/package.json`);
   const words = args.filter((arg, index) => !arg.startsWith('-') && !TAKES_VALUE.has(args[index - 1] ?? ''));
   const [first = '', second] = words;
   if (EXECUTES.has(first)) {
@@ -223,20 +286,39 @@ function nearest(search: Search, dir: string): string {
 function searchRecipes(search: Search, tool: string, args: Words, at: At): void {
   const recipes = RECIPES[tool];
   if (!recipes) return;
-  const named = flagValue(args, ['-f', '--file', '--makefile', '--justfile', '-c']);
+  const joined = args.find(arg => /^-f./.test(arg))?.slice(2);
+  const named = flagValue(args, ['-f', '--file', '--makefile', '--justfile', '-c']) ?? joined;
   for (const file of named === undefined ? recipes.files : [named]) {
-    add(search, at.dir, file);
-    for (const line of (search.read(`${at.dir}${file}`) ?? '').split('\n')) {
-      const included = /^[-s]?(?:include|import)\s+(.+)/.exec(line)?.[1];
-      for (const path of included === undefined ? [] : included.split(/\s+/))
-        add(search, at.dir, unquoted(path));
-      const command = recipes.line.exec(line)?.[1];
-      if (command !== undefined)
-        searchLine(search, command.replace(/\$[({]MAKE[)}]/g, 'make'), { ...at, viaNpm: false });
-    }
+    searchRecipeFile(search, recipes.line, file, at);
     if (tool.endsWith('make')) addGoals(search, args, at.dir, search.read(`${at.dir}${file}`) ?? '');
   }
 }
+
+function searchRecipeFile(search: Search, isCommand: RegExp, file: string, at: At): void {
+  add(search, at.dir, file);
+  const text = search.read(`${at.dir}${file}`) ?? '';
+  if (at.depth > DEEPEST || search.seen.has(`${at.dir}\0${file}`)) return;
+  search.seen.add(`${at.dir}\0${file}`);
+  const vars = new Map([['MAKE', 'make']]);
+  for (const [, name = '', value = ''] of text.matchAll(/^(?:export +)?(\w+)[ \t]*[:?+!]*=[ \t]*(.*)$/gm))
+    vars.set(name, value.slice(0, LONGEST_VALUE));
+  const known = (line: string) =>
+    line
+      .replace(/\$\((\w+)\)|\$\{(\w+)\}/g, (all, a, b) => vars.get(a ?? b) ?? all)
+      .replace(/\$[({]wildcard ([^)}]*)[)}]/g, '$1')
+      .slice(0, LONGEST_LINE);
+  for (const line of text.split('\n').map(each => known(known(each.slice(0, LONGEST_LINE))))) {
+    const included = /^[-s]?(?:include|import)\s+(.+)/.exec(line)?.[1];
+    for (const path of included === undefined ? [] : included.split(/\s+/))
+      searchRecipeFile(search, isCommand, unquoted(path), { ...at, depth: at.depth + 1 });
+    const command = isCommand.exec(line)?.[1];
+    // For the shell a variable has two signs.
+    if (command !== undefined) searchLine(search, command.replaceAll('$$', '$'), { ...at, viaNpm: false });
+  }
+}
+
+const LONGEST_VALUE = 1_000;
+const LONGEST_LINE = 10_000;
 
 /** A file with the name of a target that makes none has make do nothing at all. */
 function addGoals(search: Search, args: Words, dir: string, text: string): void {
@@ -264,34 +346,65 @@ const unquoted = (path: string) => path.replace(/^['"]|['"]$/g, '');
 
 /** The script file, or what `-c` and `-m` say. */
 function searchInterpreter(search: Search, tool: string, args: Words, at: At): void {
-  const code = SHELLS.has(tool) ? args.findIndex(arg => /^-\w*c$/.test(arg)) : -1;
+  const isShell = SHELLS.has(tool);
+  const code = isShell ? args.findIndex(arg => /^-\w*c\w*$/.test(arg)) : -1;
   if (code !== -1) {
-    searchLine(search, args[code + 1] ?? '', at);
+    const rest = args.slice(code + 1);
+    const [text = '', ...given] = rest.slice(rest.findIndex(arg => !/^[-+]/.test(arg)));
+    searchLine(
+      search,
+      text.replace(/\$\{?(\d)\}?/g, (all, nth) => given[nth] ?? all),
+      at,
+    );
     return;
   }
   if (tool === 'python' && args.includes('-m')) {
-    const [module, ...rest] = args.slice(args.indexOf('-m') + 1);
-    for (const name of ['.py', '/__init__.py', '/__main__.py']) add(search, at.dir, `${module}${name}`);
-    for (const path of SHADOWS) add(search, at.dir, path);
-    if (module !== undefined) searchCommand(search, module, rest, at);
+    const [module = '', ...rest] = args.slice(args.indexOf('-m') + 1);
+    const path = module.replaceAll('.', '/');
+    for (const name of ['.py', '/__init__.py', '/__main__.py']) add(search, at.dir, `${path}${name}`);
+    for (const each of SHADOWS) add(search, at.dir, each);
+    if (module !== '') searchCommand(search, module, rest, at);
     return;
   }
+  const script = tool === 'node' ? flagValue(args, ['--run']) : undefined;
+  if (script !== undefined) searchManager(search, 'npm', ['run', script], at);
   if (args.includes('--test') || args[0] === 'test') return;
-  const skipped = args[0] === 'run' && (tool === 'deno' || tool === 'bun') ? args.slice(1) : args;
-  const script = skipped.find(
-    (arg, index) => !arg.startsWith('-') && !FILE_FLAGS.includes(skipped[index - 1] ?? ''),
-  );
-  if (script === undefined || /^(-e|--eval)$/.test(skipped[0] ?? '')) return;
-  add(search, at.dir, script);
-  const beside = script.replace(/[^/]*$/, '');
-  if (tool === 'python') for (const path of SHADOWS) add(search, at.dir, `${beside}${path}`);
+  const isRun = args[0] === 'run' && (tool === 'deno' || tool === 'bun');
+  searchScriptFile(search, tool, isRun ? args.slice(1) : args, at);
 }
+
+/** The first word that is no flag and no value of one: which that is, the file that is there says. */
+function searchScriptFile(search: Search, tool: string, args: Words, at: At): void {
+  const isCode = SHELLS.has(tool) ? /(?!)/ : (CODE_FLAGS[tool] ?? /^(?:-\w*e|--eval|-p|--print)$/);
+  for (const [index, arg] of args.entries()) {
+    const last = args[index - 1] ?? '';
+    if (isCode.test(arg)) return;
+    if (arg.startsWith('-') || FILE_FLAGS.includes(last)) continue;
+    add(search, at.dir, arg);
+    const isThere = search.read(`${at.dir}${below('', arg)?.replace(/\/$/, '') ?? ''}`) !== undefined;
+    if (!isThere) for (const name of MAIN_FILES[tool] ?? []) add(search, at.dir, `${arg}${name}`);
+    if (tool === 'python') for (const path of SHADOWS) add(search, at.dir, arg.replace(/[^/]*$/, path));
+    if (isThere || !last.startsWith('-')) return;
+  }
+}
+
+const CODE_FLAGS: Readonly<Record<string, RegExp>> = { python: /^-c$/, php: /^-r$/ };
+/** What is run where a folder is named, or a file without its extension. */
+const MAIN_FILES: Readonly<Record<string, readonly string[]>> = {
+  node: ['.js', '/index.js'],
+  bun: ['.ts', '.js', '/index.ts', '/index.js'],
+  python: ['/__main__.py'],
+};
 
 const SHELLS: ReadonlySet<string> = new Set(['sh', 'bash', 'dash', 'zsh', 'ksh', 'fish']);
 
+/** A file, or those that a pattern fits. */
 function add(search: Search, dir: string, path: string): void {
   if (path.startsWith('~/')) search.paths.add(path);
-  if (path === '' || path.startsWith('~') || /[\s$*?{}]/.test(path.replace(/^\*\*\//, ''))) return;
-  const whole = path.startsWith('**/') ? `${dir}${path}` : below(dir, path)?.replace(/\/$/, '');
+  // What nobody can call a file, such as code.
+  if (path === '' || path.startsWith('~') || path.includes('\n') || /[^/]{256}/.test(path)) return;
+  // Tests are what is checked.
+  if (/[*?]/.test(path) && isTestFile(path)) return;
+  const whole = below(dir, path.replace(/\*{2,}/g, '*'))?.replace(/\/$/, '');
   if (whole) search.paths.add(whole);
 }

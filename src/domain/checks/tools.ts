@@ -1,4 +1,5 @@
 /** Which files of a project decide what a tool does: what it reads before the code that it checks. */
+import { ENV, WRAPPERS, type Wrapper } from '../text/wrappers.ts';
 
 const CODE = ['js', 'mjs', 'cjs', 'ts', 'mts', 'cts'] as const;
 
@@ -19,18 +20,28 @@ const JEST = [
 const VITE = [...config('vitest.config'), ...config('vite.config'), ...config('vitest.workspace', ['json'])];
 const TSC = ['tsconfig.json', 'tsconfig.base.json'];
 const PYTHON = ['pyproject.toml', 'setup.cfg', 'tox.ini'];
+const MODULES =
+  'abc argparse ast asyncio base64 bdb binascii bisect calendar cmd code codecs codeop collections ' +
+  'concurrent configparser contextlib contextvars copy copyreg csv ctypes dataclasses datetime decimal ' +
+  'difflib dis doctest email enum fnmatch fractions functools gc genericpath getopt getpass gettext ' +
+  'glob gzip hashlib heapq hmac html http importlib inspect io ipaddress itertools json keyword ' +
+  'linecache locale logging lzma math mimetypes multiprocessing ntpath numbers opcode operator ' +
+  'optparse os pathlib pdb pickle pkgutil platform posixpath pprint queue random re reprlib resource ' +
+  'runpy sched secrets select selectors shlex shutil signal site socket sqlite3 sre_compile ssl stat ' +
+  'statistics string struct subprocess sysconfig tarfile tempfile textwrap threading timeit token ' +
+  'tokenize tomllib trace traceback tracemalloc types typing unicodedata unittest urllib uuid warnings ' +
+  'weakref xml zipfile zipimport zlib';
+
 /** Python finds these beside a script before its own. */
-export const SHADOWS: readonly string[] = [
-  ...['pytest.py', 'pytest/__init__.py', 'sitecustomize.py', 'usercustomize.py'],
-  ...(
-    'unittest json re argparse subprocess pathlib collections typing random logging tempfile shutil glob csv datetime ' +
-    'string enum dataclasses functools contextlib inspect traceback types warnings asyncio threading socket http urllib ' +
-    'hashlib copy operator textwrap pprint difflib decimal fractions math statistics heapq bisect itertools io ast doctest'
-  )
-    .split(' ')
-    .map(name => `${name}.py`),
+export const SHADOWS: readonly string[] = `${MODULES} pytest sitecustomize usercustomize`
+  .split(' ')
+  .flatMap(name => [`${name}.py`, `${name}/__init__.py`]);
+const PYTEST = [
+  ...['.pytest.ini', '.coveragerc', ...PYTHON.map(name => `**/${name}`), ...SHADOWS, '**/conftest.py'],
+  '**/entry_points.txt',
 ];
-const PYTEST = ['.pytest.ini', ...PYTHON.map(name => `**/${name}`), ...SHADOWS, '**/conftest.py'];
+/** Where a module is looked for, by the folder of the file that names it. */
+const SCOPES = ['', 'test/', 'tests/', 'spec/', '__tests__/'].map(folder => `${folder}package.json`);
 const MAVEN = [
   '~/.m2/settings.xml',
   '~/.mavenrc',
@@ -80,6 +91,7 @@ const TOOLS: Readonly<Record<string, readonly string[]>> = {
   turbo: ['turbo.json', 'turbo.jsonc'],
   nx: ['nx.json', '**/project.json'],
   lerna: ['lerna.json'],
+  node: [...SCOPES, 'node.config.json'],
   deno: ['deno.json', 'deno.jsonc', 'import_map.json'],
   pytest: PYTEST,
   'py.test': PYTEST,
@@ -101,7 +113,7 @@ const TOOLS: Readonly<Record<string, readonly string[]>> = {
     'rust-toolchain.toml',
     'rust-toolchain',
   ],
-  go: ['go.mod', 'go.work', 'go.env'],
+  go: ['go.mod', 'go.work', 'go.env', '~/.config/go/env'],
   mvn: MAVEN,
   mvnw: MAVEN,
   gradle: GRADLE,
@@ -186,24 +198,34 @@ export const INTERPRETERS: ReadonlySet<string> = new Set([
   ...['sh', 'bash', 'dash', 'zsh', 'ksh', 'fish', 'pwsh', 'source', '.'],
 ]);
 
-/** Programs that only start another one; those that take a value of their own before it have it in the pattern. */
-export const STARTERS: Readonly<Record<string, RegExp>> = {
-  env: /^(-|[A-Za-z_]\w*=)/,
-  'cross-env': /^[A-Za-z_]\w*=/,
-  time: /^-/,
-  nice: /^-|^\d+$/,
-  exec: /^-/,
-  command: /^-/,
-  nohup: /^$/,
-  timeout: /^-|^[\d.]+[smhd]?$/,
-  'xvfb-run': /^-/,
-  npx: /^-/,
-  bunx: /^-/,
-  pnpx: /^-/,
-  dotenv: /^-/,
-  uvx: /^-/,
-  sudo: /^-/,
+/** Programs that only start another one. */
+const STARTERS: Readonly<Record<string, Wrapper>> = {
+  ...WRAPPERS,
+  env: ENV,
+  command: {},
+  npx: { valued: '-p --package' },
+  uvx: { valued: '--from --with' },
+  'xvfb-run': { valued: '-s -n -w -e -f -p' },
+  xargs: { valued: '-n -I -P -d -L -a -s -E --max-args --max-procs --delimiter --replace' },
+  flock: { valued: '-w -E --timeout', skip: 1 },
+  watch: { valued: '-n --interval' },
 };
+
+export function starterOf(program: string): Wrapper | undefined {
+  const name = toolName(program);
+  return Object.hasOwn(STARTERS, name) ? STARTERS[name] : undefined;
+}
+
+/** Programs that have another one run in a place that they make for it. */
+export const RUNNERS: ReadonlySet<string> = new Set(
+  'uv poetry pipenv hatch bundle pdm rye conda mamba mise asdf direnv dotenvx devbox corepack coverage c8 nyc'.split(
+    ' ',
+  ),
+);
+
+export function isTool(name: string): boolean {
+  return [TOOLS, MANAGERS, RECIPES].some(table => Object.hasOwn(table, name)) || INTERPRETERS.has(name);
+}
 
 /** `python3.12` is `python`. */
 export function toolName(program: string): string {

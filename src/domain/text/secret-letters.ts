@@ -50,9 +50,11 @@ export function readLetter(bytes: Uint8Array, at: number, position: Position): n
     case BACKSLASH:
       return readBackslash(bytes, position);
     case PERCENT:
-      return isHex(bytes[at + 1]) ? (readNumber(bytes, at, position, BY_PERCENT) ?? byte) : byte;
+      return isHex(bytes[afterBreak(bytes, at + 1)])
+        ? (readNumber(bytes, at, position, BY_PERCENT) ?? byte)
+        : byte;
     case AMPERSAND:
-      return mayBeEntity(bytes[at + 1]) ? (readEntity(bytes, at, position) ?? byte) : byte;
+      return mayBeEntity(bytes[afterBreak(bytes, at + 1)]) ? (readEntity(bytes, at, position) ?? byte) : byte;
     case WIDE:
       return readWide(bytes, at, position);
     default:
@@ -96,7 +98,8 @@ function readBackslash(bytes: Uint8Array, position: Position): number {
     position.next++;
     return 0x09;
   }
-  const isNumber = byte === 0x75 || byte === 0x78 || byte === 0x55 || (byte >= 0x30 && byte <= 0x37);
+  const cut = bytes[afterBreak(bytes, position.next)] ?? 0;
+  const isNumber = cut === 0x75 || cut === 0x78 || cut === 0x55 || (byte >= 0x30 && byte <= 0x37);
   return isNumber ? (readNumber(bytes, position.next, position, BY_BACKSLASH) ?? NO_LETTER) : NO_LETTER;
 }
 
@@ -117,7 +120,7 @@ const BY_BACKSLASH: Numbered = {
 };
 
 function readNumber(bytes: Uint8Array, at: number, position: Position, kind: Numbered): number | undefined {
-  const ahead = textOf(bytes, at, 64);
+  const ahead = unbroken(bytes, at);
   const found = kind.pattern.exec(ahead);
   if (!found) return undefined;
   let length = found[0].length;
@@ -137,8 +140,30 @@ function readNumber(bytes: Uint8Array, at: number, position: Position, kind: Num
     code = 0x10000 + ((code & 0x3ff) << 10) + (Number.parseInt(pair[1] ?? '', 16) & 0x3ff);
     length += pair[0].length;
   }
-  position.next = at + length;
+  position.next = endOf(bytes, at, length);
   return decoded(code, bytes, position);
+}
+
+/** Behind a line end, where there is one: a printer that breaks lines breaks them anywhere. */
+function afterBreak(bytes: Uint8Array, at: number): number {
+  const end = bytes[at] === 0x0d ? at + 1 : at;
+  if (bytes[end] !== 0x0a) return at;
+  const position = { next: end + 1 };
+  breakLine(bytes, position);
+  return position.next;
+}
+
+/** What stands here, as if no line ended in it. */
+function unbroken(bytes: Uint8Array, at: number): string {
+  const text = textOf(bytes, at, 64);
+  return text.includes('\n') ? text.replace(/\r?\n[ \t]*/g, '') : text;
+}
+
+/** Behind so many letters of it. */
+function endOf(bytes: Uint8Array, at: number, length: number): number {
+  let end = at;
+  for (let left = length; left > 0; left--) end = afterBreak(bytes, end) + 1;
+  return end;
 }
 
 /** Hex, or octal where it is the last group of several. */
@@ -168,13 +193,13 @@ function mayBeEntity(byte = 0): boolean {
 }
 
 function readEntity(bytes: Uint8Array, at: number, position: Position): number | undefined {
-  const found = ENTITY.exec(textOf(bytes, at, 64));
+  const found = ENTITY.exec(unbroken(bytes, at));
   if (!found) return undefined;
   const [all, hex, number, name = ''] = found;
   const known = Object.hasOwn(NAMES, name.toLowerCase()) ? NAMES[name.toLowerCase()] : undefined;
   const code = hex !== undefined ? Number.parseInt(hex, 16) : Number(number ?? known?.charCodeAt(0));
   if (Number.isNaN(code)) return undefined;
-  position.next = at + all.length;
+  position.next = endOf(bytes, at, all.length);
   return decoded(code, bytes, position);
 }
 

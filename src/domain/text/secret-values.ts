@@ -88,7 +88,8 @@ function needlesOf(value: string): readonly Needle[] {
     .filter(letters => letters.length >= SHORTEST_PASSWORD)
     .map(letters => ({ kind: 'text', letters, isWord: letters.length < LONG }) as const);
   if (value.length < SHORTEST) return plain;
-  const binary = texts.flatMap(binaryNeedles);
+  const inAddress = utf8.encode(encodeURIComponent(new TextDecoder().decode(utf8.encode(value))));
+  const binary = distinct([...texts, inAddress]).flatMap(binaryNeedles);
   const twice = value.length > LONGEST_TWICE ? [] : distinct(binary.flatMap(printed)).flatMap(binaryNeedles);
   return [...plain, ...binary, ...binaryNeedles(utf16(value)), ...twice];
 }

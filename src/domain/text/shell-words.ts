@@ -2,42 +2,101 @@
 
 /** Words, operators, redirections and comments, in the order in which a shell would take them. */
 const TOKENS =
-  /'([^']*)'|"((?:\\[\s\S]|[^"\\])*)"|\\([\s\S])|(\d*(?:>>|>\||[<>]&?|<<-?|<<<|&>>?)(?:\d+|-)?)|(\n|&&|\|\||;;?|[|&()])|([ \t\r]+)|((?:[^\s'"\\;&|()<>])+)|([\s\S])/g;
+  /'([^']*)'|"((?:\\[\s\S]|\$\((?:[^()"]|"[^"]{0,200}"|\([^()]*\)){0,300}\)|\$(?!\()|[^"\\$])*)"|\\([\s\S])|(\d*(?:[<>]&(?:\d+|-)|<<<|<<-?|>>|>\||[<>]&?|&>>?))|(\n|&&|\|\||;;?|[|&()])|([ \t\r]+)|((?:[^\s'"\\;&|()<>])+)|([\s\S])/g;
 
 export type Words = readonly string[];
 
-/** Each with its assignments and without its redirections, in order: `cd x && A=1 npm test` has two. */
+export interface SimpleCommand {
+  /** With its assignments and without its redirections. */
+  readonly words: Words;
+  /** How many brackets are open around it. */
+  readonly depth: number;
+  /** Files that it gets on its stdin. */
+  readonly reads: Words;
+  /** What it gets there as text: here-documents and here-strings. */
+  readonly texts: Words;
+}
+
+/** In order: `cd x && A=1 npm test` has two. */
 export function simpleCommands(line: string): readonly Words[] {
-  const commands: string[][] = [[]];
-  let word: string | undefined;
-  let isTarget = false;
+  return readCommands(line)
+    .map(({ words }) => words)
+    .filter(words => words.length > 0);
+}
+
+export function readCommands(line: string): readonly SimpleCommand[] {
+  const reading = startReading();
+  const tokens = new RegExp(TOKENS);
   let isComment = false;
-  const end = () => {
-    if (word !== undefined && !isTarget) commands.at(-1)?.push(word);
-    if (word !== undefined) isTarget = false;
-    word = undefined;
-  };
-  for (const token of line.matchAll(TOKENS)) {
+  for (let token = tokens.exec(line); token; token = tokens.exec(line)) {
     const [, single, double, escaped, redirection, operator, space, plain, stray] = token;
     if (isComment && operator !== '\n') continue;
-    isComment = false;
-    if (word === undefined && plain?.startsWith('#')) {
-      isComment = true;
-      continue;
-    }
-    if (redirection !== undefined) {
-      end();
-      isTarget = !/[\d-]$/.test(redirection);
-    } else if (operator !== undefined) {
-      end();
-      isTarget = false;
-      commands.push([]);
-    } else if (space !== undefined) end();
-    else if (escaped === '\n') continue;
-    else
-      word =
-        (word ?? '') + (single ?? double?.replace(/\\(["\\$`])/g, '$1') ?? escaped ?? plain ?? stray ?? '');
+    isComment = !reading.isInWord() && plain?.startsWith('#') === true;
+    if (isComment || escaped === '\n') continue;
+    if (redirection !== undefined) reading.redirect(redirection);
+    else if (operator !== undefined) {
+      reading.endCommand(operator);
+      if (operator === '\n') tokens.lastIndex = reading.takeDocuments(line, tokens.lastIndex);
+    } else if (space !== undefined) reading.endWord();
+    else reading.add(single ?? double?.replace(/\\(["\\$`])/g, '$1') ?? escaped ?? plain ?? stray ?? '');
   }
-  end();
-  return commands.filter(words => words.length > 0);
+  reading.endWord();
+  return reading.commands;
+}
+
+function startReading() {
+  const empty = (depth: number) => ({ words: [], depth, reads: [], texts: [] }) as Open;
+  const commands: Open[] = [empty(0)];
+  let documents: { readonly end: string; readonly of: Open }[] = [];
+  let word: string | undefined;
+  let into: string | undefined;
+  const last = () => commands.at(-1) ?? empty(0);
+  const endWord = () => {
+    if (word === undefined) return;
+    if (into === undefined) last().words.push(word);
+    else if (into === '<') last().reads.push(word);
+    else if (into === '<<<') last().texts.push(word);
+    else if (into.startsWith('<<')) documents.push({ end: word, of: last() });
+    word = into = undefined;
+  };
+  return {
+    commands,
+    endWord,
+    isInWord: () => word !== undefined,
+    add(text: string): void {
+      word = (word ?? '') + text;
+    },
+    redirect(sign: string): void {
+      endWord();
+      into = /&(\d+|-)$/.test(sign) ? undefined : sign.replace(/^\d+/, '');
+    },
+    endCommand(operator: string): void {
+      endWord();
+      into = undefined;
+      const { depth } = last();
+      commands.push(empty(operator === '(' ? depth + 1 : operator === ')' ? Math.max(0, depth - 1) : depth));
+    },
+    /** Those that begin in the line that has just ended. Returns where what follows them begins. */
+    takeDocuments(text: string, from: number): number {
+      let at = from;
+      for (const { end, of } of documents) {
+        const first = of.texts.length;
+        for (let line: string | undefined; at < text.length && line !== end; ) {
+          const next = text.indexOf('\n', at) + 1 || text.length + 1;
+          line = text.slice(at, next - 1).replace(/^\t+/, '');
+          if (line !== end) of.texts.push(line);
+          at = next;
+        }
+        of.texts.push(of.texts.splice(first).join('\n'));
+      }
+      documents = [];
+      return at;
+    },
+  };
+}
+
+interface Open extends SimpleCommand {
+  readonly words: string[];
+  readonly reads: string[];
+  readonly texts: string[];
 }

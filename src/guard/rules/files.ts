@@ -56,13 +56,12 @@ const deletes =
 
 const copied: Paths = (call, paths) => [...paths.slice(-1), ...values(call, 't', 'target-directory')];
 
-/** The files that a patch on its stdin names. */
+/** The files that a patch names. */
 function patched({ input = '' }: Call): readonly string[] {
-  return [...input.matchAll(/^(?:---|\+\+\+) ([^\t\n]+)/gm)].flatMap(([, path = '']) => [
-    path,
-    path.replace(/^[^/]*\//, ''),
-  ]);
+  return [...input.matchAll(PATCHED)].flatMap(([, path = '']) => [path, path.replace(/^[^/]*\//, '')]);
 }
+
+const PATCHED = /^(?:---|\+\+\+|(?:rename|copy) (?:from|to)|diff --git .*(?= b\/)) "?([^\t\n"]+)/gm;
 
 /** Files of the work tree or of the index that git changes, by subcommand; a branch is none. */
 const GIT_WRITES: Readonly<Record<string, Paths>> = {

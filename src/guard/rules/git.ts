@@ -49,7 +49,7 @@ export const GIT_RULES: readonly Rule[] = [
   rule('git-hooks-path', [15, 'block'], 'git', call => runsCode(call), ['it makes git run a program of its own choosing', 'Leave the configuration of git as it is.']),
   rule('git-global-config', [11, 'warn'], 'git', call => sub(call, 'config') && has(call, 'global', 'system') && (behind(call).length > 1 || has(call, 'unset', 'unset-all', 'add', 'e', 'edit')), ["it changes the user's own configuration of git", 'Set it for this repository only, without --global.']),
   rule('git-no-verify-ssl', [13, 'warn'], 'git', call => /http\.sslverify[= ](?:false|0|no)/i.test(call.args.join(' ')), ['it switches off the check of certificates', 'Leave it on.']),
-  rule('git-hide-changes', [10, 'warn'], 'git', call => sub(call, 'update-index') && has(call, 'assume-unchanged', 'skip-worktree'), ['it hides changes from git', 'Leave the index honest.']),
+  rule('git-hide-changes', [10, 'warn'], 'git', call => (sub(call, 'update-index') && has(call, 'assume-unchanged', 'skip-worktree')) || sub(call, 'sparse-checkout', 'set|add|init|reapply'), ['it hides files or changes from git', 'Leave the index and the work tree whole.']),
   rule('git-remote', [4, 'warn'], 'git', call => (sub(call, 'remote', 'set-url')) || (sub(call, 'push') && /^(?:https?|ssh|git):\/\/|^[\w.-]+@[\w.-]+:/.test(behind(call)[0] ?? '')), ['it sends the work somewhere else', 'Push only to the remote that is there.']),
   rule('gh-delete', [17, 'block'], 'gh glab hub', call => sub(call, 'repo|release|secret|variable|ssh-key|gpg-key|codespace|project', 'delete|archive') || (sub(call, 'api') && values(call, 'X', 'method').some(each => /^delete$/i.test(each))), ['it deletes something at the forge', 'Leave that to the user.']),
 

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type MutationReport, mutationScore, type Survivor } from '../../domain/checks/mutation.ts';
+import { pick } from '../../domain/text/fields.ts';
 import { isProblem, type Problem } from '../../domain/text/problem.ts';
 import { secondsSince, systemClock } from '../../platform/clock.ts';
 import { complaint, type Env, git as gitAt } from '../../platform/git.ts';
@@ -107,11 +108,11 @@ async function tryFaults(request: MutationRequest, changed: Changed): Promise<Mu
   const { fates, checks, notes } = outcome;
   const stopped = stopper.why();
   if (stopped === 'time' && fates.length === 0 && chosen.length > 0) return tooSlow(request);
-  const of = (fate: Fate) => fates.filter(each => each.fate === fate);
-  const survived = new Set(of('survived').map(({ mutant }) => mutant));
+  const of = (kind: Fate['kind']) => fates.filter(({ fate }) => fate.kind === kind);
+  const survived = new Map(of('survived').map(({ mutant, fate }) => [mutant, fate]));
   const survivors = chosen
     .filter(each => survived.has(each))
-    .map(({ file, line, change }): Survivor => ({ file, line, change }));
+    .map((each): Survivor => ({ ...pick(each, 'file', 'line'), change: changeOf(each, survived.get(each)) }));
   return {
     score: mutationScore(fates.length, survivors.length),
     mutants: fates.length,
@@ -126,6 +127,10 @@ async function tryFaults(request: MutationRequest, changed: Changed): Promise<Mu
     seconds: secondsSince(systemClock, began),
     notes: [...looked.filter(each => typeof each === 'string'), ...notes],
   };
+}
+
+function changeOf({ change }: Chosen, fate: Fate | undefined): string {
+  return fate?.voided === undefined ? change : `${change} (the check is void: ${fate.voided})`;
 }
 
 function tooSlow({ checks }: MutationRequest): Problem {
@@ -234,9 +239,9 @@ async function tryAll(
     for (const mutant of waiting) {
       if (stop.aborted) return;
       const fate = await tryMutant(copy, mutant, await narrowed(copy, mutant.file), trials);
-      if (fate === 'stopped') return;
+      if (fate.kind === 'stopped') return;
       tried.push({ mutant, fate });
-      const survived = tried.filter(each => each.fate === 'survived').length;
+      const survived = tried.filter(each => each.fate.kind === 'survived').length;
       request.progress?.({ tried: tried.length, chosen: chosen.length, survived });
       if (await restore(copy, mutant)) continue;
       // Another one: else code that destroys its copy would end it all, with the score of the few that were tried.

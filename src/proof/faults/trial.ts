@@ -127,9 +127,16 @@ export function createNarrowing(checks: readonly TimedCheck[], trials: Trials) {
   };
 }
 
-export type Fate = 'noticed' | 'timeout' | 'survived' | 'stopped';
+export interface Fate {
+  readonly kind: 'noticed' | 'timeout' | 'survived' | 'stopped';
+  /** Why the check that was red does not count. */
+  readonly voided?: string;
+}
 
-/** The fate of one fault: the first red check decides. One that is void says nothing. */
+/**
+ * The fate of one fault: the first red check decides. One that is void has noticed nothing, so the fault counts as survived: else code could
+ * have every check void, and no score would be too low.
+ */
 export async function tryMutant(
   copy: ThrowAway,
   mutant: Chosen,
@@ -139,9 +146,10 @@ export async function tryMutant(
   writeFileSync(join(copy.cwd, mutant.file), applyMutant(mutant.source, mutant));
   const tried = checks.map(({ command, limit }) => timed(command, limit));
   const red = (await proveIn(copy, trials, tried)).find(({ passed }) => !passed);
-  if (trials.stop.aborted) return 'stopped';
-  if (!red || red.voided !== undefined) return 'survived';
-  return red.timedOut ? 'timeout' : 'noticed';
+  if (trials.stop.aborted) return { kind: 'stopped' };
+  if (!red) return { kind: 'survived' };
+  if (red.voided !== undefined) return { kind: 'survived', voided: red.voided };
+  return { kind: red.timedOut ? 'timeout' : 'noticed' };
 }
 
 /** The copy as it was; false where a fault has destroyed even its repository. */

@@ -24,6 +24,11 @@ describe('the commands of a line', () => {
     ['x # y\nz', [['x'], ['z']]],
     ['(cd a && b)', [['cd', 'a'], ['b']]],
     ['x "unclosed', [['x', '"unclosed']]],
+    ['test "$(sh "a b.sh")" = "c d"', [['test', '$(sh "a b.sh")', '=', 'c d']]],
+    ["cat <<EOF > a; b\nit's\nEOF\nc 'd e'", [['cat'], ['b'], ['c', 'd e']]],
+    ['a <<-X <<"Y"\n1\n\tX\n2\nY\nb <<< c', [['a'], ['b']]],
+    ['a <<X\nnever closed', [['a']]],
+    ['a >&2 2>&- <&3 b', [['a', 'b']]],
     ['', []],
   ])('%s', (line, expected) => {
     expect(simpleCommands(line)).toEqual(expected);
@@ -85,6 +90,105 @@ describe('what a check rests on', () => {
     expect(inputs(command, files)).toEqual(expect.arrayContaining([...expected]));
   });
 
+  test.each<[string, string, Readonly<Record<string, string>>?]>([
+    ['sh "my checks/run.sh"', 'my checks/run.sh'],
+    ["'my checks/run.sh'", 'my checks/run.sh'],
+    ['my\\ checks/run.sh -q', 'my checks/run.sh'],
+    [`"it's/run.sh"`, "it's/run.sh"],
+    ["sh 'a$b.sh'", 'a$b.sh'],
+    ["sh 'a*b.sh'", 'a*b.sh'],
+    ['sh checks/*.sh', 'checks/*.sh'],
+    ['node --require "./my setup.cjs" --test', 'my setup.cjs'],
+    ['make -C "my app"', 'my app/Makefile'],
+    ['make -Csub', 'sub/Makefile'],
+    ['make -fMy.mk', 'My.mk'],
+    ['npm --prefix "my app" test', 'my app/package.json'],
+    ['cd sub && ./run.sh', 'sub/run.sh'],
+    ['(cd sub && ./a.sh) && ./run.sh', 'run.sh'],
+    ['cd sub && a; cd - && ./run.sh', 'run.sh'],
+    ['pushd sub; a; popd; ./run.sh', 'run.sh'],
+    ['"$PWD"/run.sh', 'run.sh'],
+    ['"$(pwd)/run.sh"', 'run.sh'],
+    ['sh -e run.sh', 'run.sh'],
+    ['bash -eu -o pipefail run.sh', 'run.sh', { 'run.sh': '' }],
+    ["bash -c './run.sh'", 'run.sh'],
+    ["bash -ce './run.sh'", 'run.sh'],
+    [`sh -c 'sh "$1"' _ "my run.sh"`, 'my run.sh'],
+    ['env X=1 ./run.sh', 'run.sh'],
+    ['/usr/bin/env -u X ./run.sh', 'run.sh'],
+    ['env -C sub ./run.sh', 'sub/run.sh'],
+    ["env -S 'sh run.sh'", 'run.sh'],
+    ['timeout -s KILL 60 ./run.sh', 'run.sh'],
+    ['time ./run.sh', 'run.sh'],
+    ['time -p ./run.sh', 'run.sh'],
+    ['exec -a x ./run.sh', 'run.sh'],
+    ['! ./run.sh', 'run.sh'],
+    ['(./run.sh)', 'run.sh'],
+    ['{ ./run.sh; }', 'run.sh'],
+    ['if ./run.sh; then :; fi', 'run.sh'],
+    ['until ./run.sh; do :; done', 'run.sh'],
+    ['for i in 1 2; do ./run.sh; done', 'run.sh'],
+    ['for f in checks/a.sh "checks/b c.sh"; do sh "$f"; done', 'checks/b c.sh'],
+    ['for f in checks/*; do sh $f; done', 'checks/*'],
+    ['D=checks; sh "$D/run.sh"', 'checks/run.sh'],
+    ['T="sh run.sh"; $T', 'run.sh'],
+    ['f() { ./run.sh; }; f', 'run.sh'],
+    ['case $X in a) ./run.sh;; esac', 'run.sh'],
+    ['test "$(./run.sh)" = ok', 'run.sh'],
+    ['test "$(sh "my run.sh")" = ok', 'my run.sh'],
+    ['test "`./run.sh`" = ok', 'run.sh'],
+    ['[ `./run.sh` = ok ]', 'run.sh'],
+    ['diff <(./run.sh) expected', 'run.sh'],
+    ['sh <<EOF\n./run.sh\nEOF', 'run.sh'],
+    ["cat <<'EOF' | sh\nit's; ./run.sh\nEOF\n", 'run.sh'],
+    ["cat <<EOF\nit's\nEOF\n./run.sh 'x'", 'run.sh'],
+    ['bash <<< ./run.sh', 'run.sh'],
+    ['sh < run.sh', 'run.sh'],
+    ['cat run.sh | sh -e', 'run.sh'],
+    ['ls | xargs -n 1 ./run.sh', 'run.sh'],
+    ['find . -name x -exec ./run.sh {} +', 'run.sh'],
+    ['flock lock ./run.sh', 'run.sh'],
+    ['eval ./run.sh', 'run.sh'],
+    ["trap './run.sh' EXIT", 'run.sh'],
+    ['mise exec -- ./run.sh', 'run.sh'],
+    ['some-runner --quiet -- sh run.sh', 'run.sh'],
+    ["concurrently 'sh run.sh' 'npm start'", 'run.sh'],
+    ['c8 node run.js', 'run.js'],
+    ['poetry run ./run.sh', 'run.sh'],
+    ['python -m coverage run -m pytest', '**/conftest.py'],
+    ['python -m tools.check', 'tools/check.py'],
+    ['python tools', 'tools/__main__.py'],
+    ['node tools', 'tools/index.js'],
+    ['node --conditions dev run.js', 'run.js', { 'run.js': '' }],
+    ['node --run test', 'run.sh', { 'package.json': '{"scripts":{"test":"./run.sh"}}' }],
+    ['make', 'run.sh', { Makefile: 'RUN := ./run.sh\nt:\n\t$(RUN)\n' }],
+    ['make', 'run.sh', { Makefile: 'include a.mk\n', 'a.mk': 't:\n\tsh run.sh\n' }],
+    ['make', 'rules/*.mk', { Makefile: 'include rules/*.mk\n' }],
+    ['make', 'a.sh', { Makefile: 't:\n\tfor f in a.sh; do sh $$f; done\n' }],
+  ])('%s rests on %s', (command, expected, files = {}) => {
+    expect(inputs(command, files)).toContain(expected);
+  });
+
+  test.each([
+    ['node -e "x" src/a.js', 'src/a.js'],
+    ['vitest run src/a.test.ts', 'src/a.test.ts'],
+    ['eslint src/a.js', 'src/a.js'],
+    ['shellcheck src/a.sh', 'src/a.sh'],
+    ['for t in test/*.sh; do sh "$t"; done', 'test/*.sh'],
+    ['cat a.txt; ./run.sh', 'a.txt'],
+    ['sh run.sh < data.txt', 'data.txt'],
+    ['cargo test -- src/a', 'src/a'],
+  ])('%s does not rest on %s', (command, other) => {
+    expect(inputs(command, { 'src/a.js': '', 'src/a.sh': '', 'run.sh': '' })).not.toContain(other);
+  });
+
+  test.each(['"$(', "'", '`', '$(', '<<a\n', '( ', 'A=$A ', '$A', 'for f in ', '\\'])(
+    'much of %j is looked through in one go',
+    text => {
+      expect(inputs(text.repeat(10_000))).toBeDefined();
+    },
+  );
+
   test('what a make rule makes, and what is phony, is not taken for a name that switches it off', () => {
     const text = '.PHONY: test\ntest: out stamp\n\t@true\nout:\n\tcc -o $@ a.c\nstamp:\n\ttouch stamp\n';
     const found = inputs('make test', { Makefile: text });
@@ -140,7 +244,7 @@ describe('what a check rests on', () => {
   });
 
   test('the tests that a command names are no inputs: they are protected with protect', () => {
-    expect(inputs('node --test test/a.test.js')).toEqual([]);
+    expect(inputs('node --test test/a.test.js')).not.toContain('test/a.test.js');
     expect(inputs('pytest tests/test_a.py')).not.toContain('tests/test_a.py');
   });
 

@@ -49,6 +49,53 @@ describe('a value of the environment is found', () => {
   });
 });
 
+/** Each letter in each of these ways; a printer breaks lines wherever it likes. */
+describe('a value of which each letter is written by its number is found', () => {
+  const hex = (letter: string) => letter.charCodeAt(0).toString(16).padStart(2, '0');
+  const FORMS: Readonly<Record<string, (letter: string) => string>> = {
+    percent: letter => `%${hex(letter)}`,
+    'percent twice': letter => `%25${hex(letter)}`,
+    backslash: letter => `\\x${hex(letter)}`,
+    unicode: letter => `\\u00${hex(letter)}`,
+    entity: letter => `&#${letter.charCodeAt(0)};`,
+    'entity in hex': letter => `&#x${hex(letter)};`,
+  };
+  const all = Object.entries(FORMS);
+  const written = (text: string, form: (letter: string) => string) => Array.from(text, form).join('');
+  const broken = (text: string, at: number, end: string) => text.slice(0, at) + end + text.slice(at);
+  const isClean = (text: string) =>
+    /^before \W*\[redacted\]\W* behind$/.test(redact(`before ${text} behind`));
+
+  test.each(all)('%s, on two lines, wherever it is cut', (_, form) => {
+    const text = written(SECRET, form);
+    const cuts = Array.from({ length: text.length - 1 }, (_, at) => at + 1);
+    const seen = cuts.filter(at => !isClean(broken(text, at, at % 2 ? '\n' : '\r\n  ')));
+    expect(seen.map(at => broken(text, at, '|'))).toEqual([]);
+  });
+
+  test('in two ways mixed', () => {
+    for (const [one, first] of all)
+      for (const [other, second] of all) {
+        const text = Array.from(SECRET, (letter, at) => (at % 2 ? first : second)(letter)).join('');
+        expect({ one, other, text: isClean(text) }).toEqual({ one, other, text: true });
+      }
+  });
+
+  test.each<[string, (text: string) => string]>([
+    ['base64 of an address', text => base64(encodeURIComponent(text))],
+    ['hex of an address', text => Buffer.from(encodeURIComponent(text)).toString('hex')],
+    ['base64, in an address', text => encodeURIComponent(base64(text))],
+    ['base64, each letter by its number', text => written(base64(text), letter => `%${hex(letter)}`)],
+    [
+      'hex in JSON in JSON',
+      text => JSON.stringify(written(Buffer.from(text).toString('hex'), x => `\\u00${hex(x)}`)),
+    ],
+    ['base64 on lines', text => base64(text).replace(/.{5}/g, '$&\n')],
+  ])('%s', (_, write) => {
+    expect(redact(`before ${write(SECRET)} behind`)).toMatch(/^before .{0,3}\[redacted\].{0,6} behind$/s);
+  });
+});
+
 /** As each language writes this very text. */
 describe('a value with every awkward sign is found as it is written', () => {
   const AWKWARD = `tok/en'<a>&"b\\c é~*!$`;
