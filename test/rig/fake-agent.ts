@@ -78,8 +78,12 @@ export async function fakeAgent(name: string, ...handlers: readonly Handler[]): 
     server.close();
     rmSync(bin, { recursive: true, force: true });
   });
-  const body = join(import.meta.dirname, 'fake-agent-process.mjs');
-  writeFileSync(join(bin, name), `#!/bin/sh\nexec '${process.execPath}' '${body}' '${socketPath}' "$@"\n`);
+  const body = join(import.meta.dirname, 'fake-agent-process.pl');
+  // Without a word on a locale that is not there.
+  writeFileSync(
+    join(bin, name),
+    `#!/bin/sh\nPERL_BADLANG=0 exec /usr/bin/perl '${body}' '${socketPath}' "$@"\n`,
+  );
   chmodSync(join(bin, name), 0o755);
   return { bin, calls };
 }
@@ -89,24 +93,25 @@ function createTurn(
   socket: Socket,
   orders: Map<number, (answer: unknown) => void>,
 ): FakeTurn {
-  const order = (what: Record<string, unknown>) =>
+  const order = (name: string, ...fields: readonly (string | Buffer)[]) =>
     new Promise<unknown>(resolve => {
       const id = orders.size + 1;
       orders.set(id, resolve);
-      socket.write(`${JSON.stringify({ id, ...what })}\n`);
+      const words = fields.map(field => Buffer.from(field as string).toString('base64'));
+      socket.write(`${[id, name, ...words].join(' ')}\n`);
     });
-  const print = (text: string | Buffer) => order({ print: Buffer.from(text).toString('base64') });
+  const print = (text: string | Buffer) => order('print', text);
   return {
     ...called,
     print,
     line: record => print(`${JSON.stringify(record)}\n`),
-    printError: text => order({ printError: text }),
-    write: (file, content) => order({ write: file, content }),
-    shell: command => order({ shell: command }),
+    printError: text => order('printError', text),
+    write: (file, content) => order('write', file, content),
+    shell: command => order('shell', command),
     background: async (command, { detached = false, stdio = 'ignore' } = {}) =>
-      outerPidNear((await order({ background: command, detached, stdio })) as number, called.pid),
-    ignore: signal => order({ ignore: signal }),
-    exit: (code = 0) => void order({ exit: code }),
+      outerPidNear((await order('background', command, String(detached), stdio)) as number, called.pid),
+    ignore: signal => order('ignore', signal),
+    exit: (code = 0) => void order('exit', String(code)),
   };
 }
 
