@@ -293,7 +293,7 @@ describe('--max-time', () => {
       turn.exit();
     });
     const check = 'test -e .ralph/free || sleep 1000';
-    const args = ['loop', 'x', '--agent', 'worker', '--check', check, '--json', '--max-time', '3'];
+    const args = ['loop', 'x', '--agent', 'worker', '--check', check, '--json', '--max-time', '6'];
     const stopped = await ralph(args, { cwd: project.dir, path: [agent.bin] });
     const told = JSON.parse(stopped.stdout) as LoopResult;
     expect([told.stopReason, told.iterations.length, told.iterations[0]?.checkResults]).toEqual([
@@ -301,7 +301,7 @@ describe('--max-time', () => {
       1,
       [],
     ]);
-    expect(told.detail).toMatch(/^([3-9]|\d\d+) s of 3 s have passed, and the checks were not done\.$/);
+    expect(told.detail).toMatch(/^([6-9]|\d\d+) s of 6 s have passed, and the checks were not done\.$/);
     const again = await ralph(['resume'], { cwd: project.dir, path: [agent.bin] });
     expect([again.code, again.stderr]).toEqual([2, expect.stringMatching(/--max-time \d+/)]);
     project.write('.ralph/free', '');
@@ -322,7 +322,8 @@ describe('--max-time', () => {
     const args = ['loop', 'x', '--agent', 'worker', '--check', 'sleep 1000', '--max-time', '2'];
     const options = { cwd: project.dir, path: [agent.bin] };
     const { stdout } = await ralph([...args, '--protect', 'a/**'], options);
-    expect(stdout).toMatch(/ ([2-9]|\d\d+) s of 2 s have passed/);
+    // On a busy machine the turn is still on when it is over.
+    expect(stdout).toMatch(/ ([2-9]|\d\d+) s of 2 s have passed|The turn was ended by --max-time/);
     const again = await ralph(['resume'], options);
     expect([again.code, again.stderr]).toEqual([2, expect.stringMatching(/--max-time \d+/)]);
   });
