@@ -12,6 +12,7 @@ import { timeIsUp } from '../domain/run/limits.ts';
 import { isRefusal } from '../domain/run/remote-answer.ts';
 import type { LoopResult } from '../domain/run/result.ts';
 import { successOf } from '../domain/run/verdict.ts';
+import { defined } from '../domain/text/fields.ts';
 import { formatProblem, isProblem } from '../domain/text/problem.ts';
 import { addUsage } from '../domain/turn/usage.ts';
 import { type EngineWorld, warn } from '../engine/steps.ts';
@@ -305,12 +306,12 @@ interface Ending {
 
 function endOf(
   { work }: CoordinatorOptions,
-  { stop, past }: EngineWorld,
+  { stop, past, disk }: EngineWorld,
   { paid, queue }: Ending,
 ): Omit<Ended, 'open'> {
   const board = past().board as Board;
   const requested = stop.requested();
-  if (requested) return requested;
+  if (requested) return { ...defined({ detail: disk.trouble() }), ...requested };
   const halted = queue.halted();
   if (halted !== undefined) return { reason: 'needs_you', detail: halted };
   const open = board.lanes.filter(({ state }) => state !== 'landed' && state !== 'kept');

@@ -16,6 +16,7 @@ import { formatProblem, isProblem, type Problem } from '../domain/text/problem.t
 import type { Usage } from '../domain/turn/usage.ts';
 import { type EngineWorld, warn } from '../engine/steps.ts';
 import { createStopRequest, type StopRequest } from '../engine/stop.ts';
+import { diskTrouble, isFull } from '../platform/disk.ts';
 import { loadState } from '../store/checkpoint.ts';
 import { lastEntry } from '../store/ledger-end.ts';
 import { runPaths } from '../store/paths.ts';
@@ -87,6 +88,10 @@ export function createLanes(world: LaneWorld, workOn: WorkOn = workHere) {
       running.set(id, own);
       try {
         await workOn(world, lane, own, usage => used.set(id, usage));
+      } catch (error) {
+        const trouble = diskTrouble(error);
+        if (trouble === undefined) throw error;
+        world.parts.disk.failed(trouble);
       } finally {
         running.delete(id);
         if (!world.stop.requested()) used.delete(id);
@@ -134,6 +139,7 @@ const workHere: WorkOn = async (world, lane, stop, spent) => {
     spent(usage);
     if (watch.isGone() && (endedChild(world, child)?.past.resumptions ?? 0) < MOST_TIMES_GONE)
       return warn(parts.emit, `${id}: ${GONE} The turn was ended, and is taken again in a new one.`);
+    if (result.stopReason === 'disk_failed') failIfFull(world, result.detail ?? '');
     // What we stopped ourselves is resumed with the whole.
     if (world.stop.requested() && !isSuccess(result.stopReason)) return;
     await handIn(world, lane, child, handedBy(world, lane, worktree), { ...result, usage });
@@ -320,22 +326,17 @@ export async function handIn(
     if (unkept) warn(parts.emit, `The work of ${lane.id} is not kept: ${formatProblem(unkept)}`);
     return;
   }
+  const fail = (problem: Problem) => {
+    const why = formatProblem(problem);
+    if (!failIfFull(world, why)) parts.emit({ ...end, ledger, why });
+  };
   const commit = await handed.commit(proof.tree ?? undefined);
-  if (isProblem(commit)) {
-    parts.emit({ ...end, ledger, why: formatProblem(commit) });
-    return;
-  }
+  if (isProblem(commit)) return fail(commit);
   const base = await integration.baseOf(board().tip, commit);
   const patch = isProblem(base) ? base : await integration.patchOf(base, commit, work.ownPaths);
-  if (isProblem(patch)) {
-    parts.emit({ ...end, ledger, why: formatProblem(patch) });
-    return;
-  }
+  if (isProblem(patch)) return fail(patch);
   const unkept = await integration.pin(pinName(child), commit);
-  if (unkept) {
-    parts.emit({ ...end, ledger, why: formatProblem(unkept) });
-    return;
-  }
+  if (unkept) return fail(unkept);
   parts.emit({ ...end, ledger });
   if (work.choose && !lane.sentBack && !lane.isRound) {
     const why = 'it is proven, and is compared with the others';
@@ -359,7 +360,15 @@ function openConflicts(world: LaneWorld, id: string, child: string): readonly Co
 }
 
 export function giveUp({ parts }: LaneWorld, story: string, problem: Problem): void {
-  parts.emit({ type: 'lane-kept', story, why: formatProblem(problem), needsYou: true });
+  const why = formatProblem(problem);
+  if (!failIfFull({ parts }, why)) parts.emit({ type: 'lane-kept', story, why, needsYou: true });
+}
+
+/** Without room no lane can be worked on: the whole stops, to be resumed, instead of one after the other. Returns whether it does. */
+export function failIfFull({ parts }: Pick<LaneWorld, 'parts'>, why: string): boolean {
+  const hasNoRoom = isFull(why, parts.project.root, parts.paths.state.folder);
+  if (hasNoRoom) parts.disk.failed(why);
+  return hasNoRoom;
 }
 
 export function endedChild({ parts }: Pick<LaneWorld, 'parts'>, id: string): EndedChild | undefined {

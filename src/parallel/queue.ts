@@ -6,6 +6,7 @@ import { type Checked, checkSlots, nextMerge, type QueueAction } from '../domain
 import { listSome } from '../domain/text/feedback.ts';
 import { formatProblem, isProblem } from '../domain/text/problem.ts';
 import { warn } from '../engine/steps.ts';
+import { diskTrouble } from '../platform/disk.ts';
 import { errorWords } from '../platform/error-words.ts';
 import type { RunContext } from '../turns/context.ts';
 import { inputsAmong } from '../workspace/check-inputs.ts';
@@ -15,7 +16,7 @@ import { checkCandidate } from './candidate-checks.ts';
 import type { AloneGate } from './check-gate.ts';
 import type { LanePlaces } from './lane-place.ts';
 import type { LaneWork } from './lane-work.ts';
-import { endedChild } from './lanes.ts';
+import { endedChild, failIfFull } from './lanes.ts';
 import { buildCandidate, removedWork, undecided, unsolved } from './merging.ts';
 import { laneName, worktreeName } from './names.ts';
 
@@ -82,6 +83,10 @@ export function createQueue(world: QueueWorld) {
         const why = await perform(world, action, failed);
         // What a run that is being stopped did not do, the next one does.
         if (!parts.stopping.aborted) halted = why;
+      } catch (error) {
+        const trouble = diskTrouble(error);
+        if (trouble === undefined) throw error;
+        parts.disk.failed(trouble);
       } finally {
         busy = false;
       }
@@ -150,6 +155,7 @@ async function build(world: QueueWorld, entry: Queued, onto: string): Promise<st
     const why = problem ? `it cannot be merged: ${formatProblem(problem)}` : EMPTY;
     // What a pull request asks for may need no change.
     const needsYou = problem !== undefined || !lane.isRound;
+    if (failIfFull(world, why)) return undefined;
     parts.emit({ type: 'lane-kept', story: lane.id, why, needsYou, commit: entry.head });
     return undefined;
   }

@@ -63,10 +63,17 @@ describe('a run that succeeded', () => {
   });
 
   test('whose work cannot be committed needs the user', async () => {
-    const problem = { where: 'git', what: 'the disk is full' };
+    const problem = { where: 'git', what: 'a ref is locked' };
     const { board, of } = await handedIn({ work: { commit: async () => problem } });
     expect(board().queue).toEqual([]);
-    expect(of('A')).toMatchObject({ state: 'needs_you', why: expect.stringContaining('the disk is full') });
+    expect(of('A')).toMatchObject({ state: 'needs_you', why: expect.stringContaining('a ref is locked') });
+  });
+
+  test('for whose commit there is no room is handed in when the run is resumed', async () => {
+    const problem = { where: 'git', what: 'error: No space left on device' };
+    const { board, of, parts } = await handedIn({ work: { commit: async () => problem } });
+    expect([board().queue, of('A')?.state]).toEqual([[], 'building']);
+    expect(parts.disk.trouble()).toContain('No space left on device');
   });
 });
 

@@ -15,13 +15,13 @@ const canMount = spawnSync('unshare', ['-m', 'sh', '-c', 'mount -t tmpfs none /m
  * Runs a shell script in a fresh repository on a tmpfs of one megabyte. `ralph`, `$AGENT_DONE` (what an agent prints that is
  * done) and `fill` are there for it.
  */
-async function onSmallDisk(agent: string, script: string, name = 'worker') {
+async function onSmallDisk(agent: string, script: string, name = 'worker', size = '1m') {
   const folder = mkdtempSync(join(tmpdir(), 'ralph-disk-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   const bin = join(folder, 'bin');
   const setUp = `set -e
 mkdir -p ${bin} ${folder}/disk
-mount -t tmpfs -o size=1m none ${folder}/disk
+mount -t tmpfs -o size=${size} none ${folder}/disk
 cd ${folder}/disk
 git init -q && git commit -q --allow-empty -m start
 ralph() { '${process.execPath}' '${BIN}' "$@"; }
@@ -115,6 +115,42 @@ ralph resume; echo "second: $?"`,
     );
     expect(said).toMatch(/events\.jsonl: the disk is full true 0 0/);
   });
+});
+
+describe.skipIf(!canMount)('a disk that is full in a lane', () => {
+  const FILLS = `[ -e ../tried ] || { : > ../tried; dd if=/dev/zero of=filler bs=1k 2>/dev/null; }; true`;
+  /** Work of each lane, and what fills the disk around it. */
+  const agent = (fills = '') => `cat > /dev/null
+cd "$PROJECT" && { ${fills || ':'}; } && cd "$OLDPWD"
+echo "$RALPH_LANE_INDEX" > "made-$RALPH_LANE_INDEX"; echo "$RALPH_LANE_INDEX" >> "$PROJECT/../calls"
+echo '<promise>COMPLETE</promise>'`;
+
+  test.each([
+    ['the turn', agent(FILLS), '{}'],
+    ['what sets it up', agent(), JSON.stringify({ laneSetup: `cd "$PROJECT" && ${FILLS}` })],
+  ])(
+    'by %s stops the whole with one sentence; with room again all of it lands once',
+    async (_, worker, settings) => {
+      const said = await onSmallDisk(
+        worker,
+        `printf -- '- [ ] Add one\\n- [ ] Add two\\n- [ ] Add three\\n' > tasks.md; echo .ralph/ > .gitignore
+git add -A && git commit -q -m tasks; export PROJECT="$PWD"
+mkdir .ralph; echo '${settings}' > .ralph/settings.json
+ralph loop --tasks tasks.md --parallel 2 --check true --agent worker --containment off; echo "first: $?"
+rm filler; ralph resume; echo "second: $?"
+echo "made: $(git ls-tree --name-only HEAD | grep made | tr '\\n' ' ')"`,
+        'worker',
+        '6m',
+      );
+      const [first = '', second = ''] = said.split('first: ');
+      expect(first).toContain('Stopped: Ralph cannot write its files.');
+      expect(first).toContain('Stop reason: disk_failed (exit code 1)');
+      expect(first).not.toMatch(/needs you|ralph: the disk/);
+      expect(second).toMatch(/^1 /);
+      expect(second).toContain('second: 0');
+      expect(second).toContain('made: made-0 made-1 made-2');
+    },
+  );
 });
 
 describe.skipIf(!canMount)('a file system that becomes read-only', () => {
