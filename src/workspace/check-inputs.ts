@@ -5,9 +5,9 @@ import { delimiter, isAbsolute, join, resolve } from 'node:path';
 import { type CheckInputs, findCheckInputs, inputParts } from '../domain/checks/inputs.ts';
 import { toolFile } from '../domain/checks/tools.ts';
 import { pathPattern } from '../domain/text/glob.ts';
-import { fileSize, isBelow, tryTo } from '../platform/files.ts';
+import { isBelow, tryTo } from '../platform/files.ts';
 import { sha256 } from '../platform/hash.ts';
-import { markOf } from './keep-files.ts';
+import { isSteady, markFrom, statOf } from './keep-files.ts';
 import type { Place } from './repository.ts';
 
 /** A hash for each part of each file, by its path from where the checks run; '': it was not there. */
@@ -21,7 +21,7 @@ export interface InputOptions extends Place {
 
 export function watchCheckInputs({ cwd, env, commands }: InputOptions) {
   const find = () => findCheckInputs(commands, path => textAt(join(cwd, path)));
-  const place: InputPlace = { cwd, env, folders: new Map() };
+  const place = inputPlace({ cwd, env });
   let inputs = find();
   let start: InputHashes = {};
   return {
@@ -42,10 +42,8 @@ export function watchCheckInputs({ cwd, env, commands }: InputOptions) {
 
 /** Those that are there, for the user to read. */
 export function listCheckInputs({ cwd, env, commands }: InputOptions): readonly string[] {
-  const hashes = hashesOf(
-    { cwd, env, folders: new Map() },
-    findCheckInputs(commands, path => textAt(join(cwd, path))),
-  );
+  const inputs = findCheckInputs(commands, path => textAt(join(cwd, path)));
+  const hashes = hashesOf(inputPlace({ cwd, env }), inputs);
   return Object.keys(hashes).filter(
     path => hashes[path] !== '' && !path.includes('#') && !path.startsWith(PROGRAM),
   );
@@ -81,6 +79,12 @@ function differences(before: InputHashes, now: InputHashes): readonly string[] {
 interface InputPlace extends Place {
   /** What was in each folder when it was looked at last. */
   readonly folders: Map<string, Listed>;
+  /** The same for each program that is found, by where it is. */
+  readonly programs: Map<string, { readonly mark: string; readonly hash: string }>;
+}
+
+function inputPlace(place: Place): InputPlace {
+  return { ...place, folders: new Map(), programs: new Map() };
 }
 
 function hashesOf(place: InputPlace, inputs: CheckInputs, also: InputHashes = {}): InputHashes {
@@ -90,7 +94,7 @@ function hashesOf(place: InputPlace, inputs: CheckInputs, also: InputHashes = {}
   const files = [...paths].filter(path => isWatched(cwd, path));
   return Object.fromEntries([
     ...files.flatMap(path => Object.entries(partsAt({ cwd, env }, path, inputs))),
-    ...inputs.programs.map(name => [`${PROGRAM}${name}`, programMark(name, { cwd, env })]),
+    ...inputs.programs.map(name => [`${PROGRAM}${name}`, programMark(name, place)]),
   ]);
 }
 
@@ -99,16 +103,22 @@ const QUIET = { throwIfNoEntry: false } as const;
 const LARGEST_SHIM = 1024 * 1024;
 
 /** Which one is found, and whether it is the same: it may be in a folder of the user's that the agent can write. */
-function programMark(name: string, { cwd, env }: Place): string {
+function programMark(name: string, { cwd, env, programs }: InputPlace): string {
   // One that is not absolute, or empty, is meant from where the check runs.
   const places = env.PATH?.split(delimiter) ?? [];
   const paths = places.map(folder => join(resolve(cwd, folder), name));
   const found = paths.find(path => tryTo(() => statSync(path, QUIET)?.isFile()));
   const real = found === undefined ? undefined : tryTo(() => realpathSync(found));
   if (real === undefined) return '';
+  const [stat, where] = [statOf(real), `${found}\0${real}`];
+  const mark = markFrom(stat);
+  const known = programs.get(where);
+  if (known?.mark === mark) return known.hash;
   // A shim is written anew with each package that is installed; only what is in it counts.
-  const text = fileSize(real) > LARGEST_SHIM ? markOf(real) : textAt(real, 'latin1');
-  return sha256(`${found}\0${real}\0${text}`).slice(0, 16);
+  const text = stat?.isFile() && stat.size > LARGEST_SHIM ? mark : textAt(real, 'latin1');
+  const hash = sha256(`${where}\0${text}`).slice(0, 16);
+  if (stat && isSteady(stat)) programs.set(where, { mark, hash });
+  return hash;
 }
 
 /** Of what is elsewhere on the machine only what is named is looked at: nothing the agent is expected to change. */
@@ -218,7 +228,8 @@ interface Listed {
 /** A folder that nothing has come into or gone from since is not read again. */
 function listed({ cwd, folders }: InputPlace, folder: string): Listed {
   const at = join(cwd, folder);
-  const changed = tryTo(() => statSync(at, { bigint: true, throwIfNoEntry: false }))?.ctimeNs ?? 0n;
+  const stat = tryTo(() => statSync(at, { bigint: true, throwIfNoEntry: false }));
+  const changed = stat?.ctimeNs ?? 0n;
   const known = folders.get(folder);
   if (known && known.changed === changed) return known;
   const entries = tryTo(() => readdirSync(at, { withFileTypes: true })) ?? [];
@@ -226,9 +237,6 @@ function listed({ cwd, folders }: InputPlace, folder: string): Listed {
     entries.filter(entry => entry.isDirectory() === isFolder).map(({ name }) => name);
   const below = names(true).filter(name => !PASSED_BY.test(name));
   const now = { changed, files: names(false), below, meant: new Map() };
-  // Changed again within one tick of the clock, it would look the same.
-  if (BigInt(Date.now()) - changed / 1_000_000n > TICK) folders.set(folder, now);
+  if (!stat || isSteady(stat)) folders.set(folder, now);
   return now;
 }
-
-const TICK = 2_000n;

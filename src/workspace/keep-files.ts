@@ -43,7 +43,10 @@ const CLOSE = 2_000;
 const CLOSE_IF_FINE = 100;
 const SECOND = 1_000_000_000n;
 
-const closeTo = ({ ctimeNs }: BigIntStats) => (ctimeNs % SECOND === 0n ? CLOSE : CLOSE_IF_FINE);
+/** Whether a further change would show in its times. */
+export function isSteady({ ctimeMs, ctimeNs }: BigIntStats, now = Date.now()): boolean {
+  return now - Number(ctimeMs) > (ctimeNs % SECOND === 0n ? CLOSE : CLOSE_IF_FINE);
+}
 
 export type FileKeeper = ReturnType<typeof createFileKeeper>;
 
@@ -52,7 +55,7 @@ export function createFileKeeper(folder: string, now: () => number = Date.now) {
   /** What lstat said of a path when its content was last known to be the kept one. */
   const seen = new Map<string, string>();
   const remember = (path: string, stat: BigIntStats, mark: string) => {
-    if (now() - Number(stat.ctimeMs) > closeTo(stat)) seen.set(path, mark);
+    if (isSteady(stat, now())) seen.set(path, mark);
   };
   return {
     /** undefined when there is no file or link at this path. */

@@ -1,11 +1,12 @@
 /** What the checks rest on must stay as it is while they run: who changed it is named, and the round is void. */
-import { describe, expect, test } from 'vitest';
+import { renameSync, statSync, utimesSync } from 'node:fs';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { Violation } from '../../src/domain/run/evidence.ts';
 import { createIntegrityWatch } from '../../src/proof/integrity.ts';
 import { inputsAmong, watchCheckInputs } from '../../src/workspace/check-inputs.ts';
 import type { ProtectedCopy } from '../../src/workspace/protect.ts';
 import { only } from '../rig/ledger.ts';
-import { folder } from '../rig/repo.ts';
+import { folder, type Repo } from '../rig/repo.ts';
 import { recorder } from '../turns/world.ts';
 
 const CHANGED: Violation = { what: 'test/a.test.ts was changed', restored: true };
@@ -74,6 +75,55 @@ test('of files that are new those are named that a check rests on', () => {
   ];
   const commands = ['npm test', 'for f in checks/*; do sh "$f"; done'];
   expect(inputsAmong(paths, { cwd: place.dir, commands })).toEqual(paths.filter(path => path !== 'src/a.ts'));
+});
+
+describe('a program that a check starts', () => {
+  /** Looked at twice before anything happens, when it has long been as it is: what was read of it may be remembered. */
+  function watched() {
+    const place = folder('ralph-program-');
+    place.write('bin/my-tests', 'exit 1\n');
+    place.write('first/other', '');
+    const PATH = `${place.path('first')}:${place.path('bin')}`;
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 60_000 });
+    onTestFinished(() => void vi.useRealTimers());
+    const inputs = watchCheckInputs({ cwd: folder().dir, env: { PATH }, commands: ['my-tests'] });
+    inputs.take();
+    expect([inputs.changed(), inputs.changed()]).toEqual([[], []]);
+    return { place, path: place.path('bin/my-tests'), inputs };
+  }
+
+  test.each<readonly [string, (place: Repo, path: string) => void]>([
+    ['is written over', place => place.write('bin/my-tests', 'exit 0\n')],
+    [
+      'is written over and given its old time',
+      (place, path) => {
+        const { atime, mtime } = statSync(path);
+        place.write('bin/my-tests', 'exit 0\n');
+        utimesSync(path, atime, mtime);
+      },
+    ],
+    [
+      'is replaced by another',
+      (place, path) => {
+        place.write('new', 'exit 0\n');
+        renameSync(place.path('new'), path);
+      },
+    ],
+    ['is found earlier on the PATH', place => place.write('first/my-tests', 'exit 1\n')],
+    ['is gone', (place, path) => renameSync(path, place.path('gone'))],
+  ])('and that %s is another', (_, change) => {
+    const { place, path, inputs } = watched();
+    change(place, path);
+    expect(inputs.changed()).toEqual(['program my-tests']);
+  });
+
+  test('and that is written anew as it was is the same', () => {
+    const { place, inputs } = watched();
+    place.write('bin/my-tests', 'exit 0\n');
+    expect(inputs.changed()).toEqual(['program my-tests']);
+    place.write('bin/my-tests', 'exit 1\n');
+    expect(inputs.changed()).toEqual([]);
+  });
 });
 
 describe('protected files', () => {
