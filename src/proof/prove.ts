@@ -2,17 +2,21 @@
  * A proof: checks in one place, with what they rest on looked after, behind a wall, in their time, with their output kept and redacted.
  * Whoever runs checks says where, and asks here: in the work tree as it is, in a copy of it, or in a clean checkout of a tree.
  */
-
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { delimiter, dirname, join, sep } from 'node:path';
 import { type Check, type CheckResult, CLEAN_CHECKOUT } from '../domain/checks/check.ts';
 import { formatProblem, isProblem } from '../domain/text/problem.ts';
+import { systemClock } from '../platform/clock.ts';
+import type { Confinement } from '../platform/confinement.ts';
 import { isReallyBelow } from '../platform/files.ts';
 import type { Env } from '../platform/git.ts';
+import { runFolder } from '../store/paths.ts';
 import { watchCheckInputs } from '../workspace/check-inputs.ts';
 import { makeCleanPlace } from '../workspace/clean-checkout.ts';
 import type { OwnGit } from '../workspace/own-git.ts';
 import type { Protection } from '../workspace/protect.ts';
-import type { IntegrityWatch, WatchedCopy } from './integrity.ts';
+import { createIntegrityWatch, type IntegrityWatch, type WatchedCopy } from './integrity.ts';
 import { type CheckRound, runChecks } from './run-checks.ts';
 
 export interface Proving
@@ -54,6 +58,31 @@ export interface Checkout {
 export function prove(proving: Proving, where?: Copy | Checkout): Promise<readonly CheckResult[]> {
   if (!where) return runChecks({ ...proving, keep: proving.watch.during(proving.iteration) });
   return 'to' in where ? inCopy(proving, where, where) : inCheckout(proving, where);
+}
+
+interface Aside
+  extends Pick<Proving, 'cwd' | 'env' | 'checks' | 'abort'>,
+    Partial<Pick<Proving, 'emit' | 'parallel' | 'retries' | 'untilRed'>> {
+  /** What they run behind; undefined: nothing. */
+  readonly wall: Confinement | undefined;
+}
+
+/** For whoever is no run: the logs are not kept, and of the work tree nothing is looked after. */
+export async function proveAside(
+  { wall, emit = () => {}, ...asked }: Aside,
+  where?: Copy | Checkout,
+): Promise<readonly CheckResult[]> {
+  const logs = mkdtempSync(join(tmpdir(), 'ralph-checks-'));
+  const proving: Proving = {
+    ...{ iteration: 1, parallel: false, retries: 0, excerpt: { chars: 2_000, from: 'tail' }, ...asked },
+    ...{ root: logs, paths: runFolder(logs).iteration(1), stopping: asked.abort, clock: systemClock },
+    ...{ emit, watch: createIntegrityWatch({ emit }), ...(wall && { sandbox: { checks: wall } }) },
+  };
+  try {
+    return await prove(proving, where);
+  } finally {
+    rmSync(logs, { recursive: true, force: true });
+  }
 }
 
 async function inCheckout(proving: Proving, where: Checkout): Promise<readonly CheckResult[]> {

@@ -1,20 +1,15 @@
 /** Runs the checks that a bundle names once more, in a clean checkout of the tree that was proven: evidence of one's own. */
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Check, CheckResult } from '../../domain/checks/check.ts';
 import { outcomeWords } from '../../domain/checks/words.ts';
 import type { Emit } from '../../domain/run/event.ts';
 import { formatProblem, isProblem } from '../../domain/text/problem.ts';
-import { systemClock } from '../../platform/clock.ts';
 import type { Confinement } from '../../platform/confinement.ts';
-import { runFolder } from '../../store/paths.ts';
 import { markOf } from '../../workspace/keep-files.ts';
 import { openOwnGit } from '../../workspace/own-git.ts';
 import type { ProtectedCopy } from '../../workspace/protect.ts';
 import type { Place } from '../../workspace/repository.ts';
-import { createIntegrityWatch } from '../integrity.ts';
-import { prove } from '../prove.ts';
+import { proveAside } from '../prove.ts';
 import { type Claim, claims } from './claim.ts';
 import type { Found } from './commit.ts';
 import type { Predicate } from './format.ts';
@@ -40,31 +35,20 @@ export async function rerunChecks(rerun: Rerun): Promise<readonly Claim[]> {
   if (isProblem(own)) return [claims.unknown('rerun', formatProblem(own))];
   const brought = found.commit === undefined ? found.tree : await own.treeOf(found.commit);
   if (isProblem(brought)) return [claims.unknown('rerun', formatProblem(brought))];
-  const logs = mkdtempSync(join(tmpdir(), 'ralph-rerun-'));
   const emit: Emit = event => {
     if (event.type === 'check-started') rerun.begins(event.command);
   };
-  try {
-    const results = await prove(
-      {
-        ...{ ...place, checks, iteration: 1, root: logs, paths: runFolder(logs).iteration(1) },
-        ...(wall && { sandbox: { checks: wall } }),
-        excerpt: { chars: 2_000, from: 'tail' },
-        ...{ parallel: false, retries: 0, clock: systemClock, emit, stopping: abort, abort },
-        watch: createIntegrityWatch({ emit }),
-      },
-      {
-        ...{ own, tree: found.tree, clean: true, setup: setupOf(predicate.settings) },
-        protection: { at: folder => filesIn(folder, predicate.protected) },
-      },
-    );
-    const missing = checks.length - results.filter(({ isSetup }) => !isSetup).length;
-    const cut =
-      missing > 0 ? [claims.unknown('rerun', `${missing} of ${checks.length} checks did not run`)] : [];
-    return [...results.map(claimOf), ...cut];
-  } finally {
-    rmSync(logs, { recursive: true, force: true });
-  }
+  const results = await proveAside(
+    { ...place, checks, wall, emit, abort },
+    {
+      ...{ own, tree: found.tree, clean: true, setup: setupOf(predicate.settings) },
+      protection: { at: folder => filesIn(folder, predicate.protected) },
+    },
+  );
+  const missing = checks.length - results.filter(({ isSetup }) => !isSetup).length;
+  const cut =
+    missing > 0 ? [claims.unknown('rerun', `${missing} of ${checks.length} checks did not run`)] : [];
+  return [...results.map(claimOf), ...cut];
 }
 
 /** The protected files of the bundle: nobody but a check changes them here, and what has changed one counts for nothing. */

@@ -1,12 +1,11 @@
 /** Would the checks notice a fault in the changed lines? Puts faults into them, one at a time, in copies, and runs the checks. */
-import { mkdtempSync, rmSync } from 'node:fs';
-import { availableParallelism, tmpdir } from 'node:os';
+import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { type MutationReport, mutationScore, type Survivor } from '../../domain/checks/mutation.ts';
 import { pick } from '../../domain/text/fields.ts';
 import { isProblem, type Problem } from '../../domain/text/problem.ts';
 import { secondsSince, systemClock } from '../../platform/clock.ts';
-import { complaint, type Env, git as gitAt } from '../../platform/git.ts';
+import { type Env, git as gitAt } from '../../platform/git.ts';
 import { type Changed, changedBetween, changedLines } from '../../workspace/changed-lines.ts';
 import { makeCleanPlace } from '../../workspace/clean-checkout.ts';
 import { openOwnGit } from '../../workspace/own-git.ts';
@@ -85,14 +84,9 @@ async function mutateCommit(
 /** Copies are made of what git knows, ignored or not. */
 async function makeRepository(folder: string, env: Env): Promise<Problem | undefined> {
   const git = gitAt(folder, env);
-  for (const args of [
-    ['init', '--quiet'],
-    ['add', '--all', '--force'],
-  ]) {
-    const { code, output } = await git.run(args);
-    if (code !== 0) return { where: `git ${args[0]}`, what: complaint(output, code) };
-  }
-  return undefined;
+  return (
+    (await git.order(['init', '--quiet'], 'git init')) ?? git.order(['add', '--all', '--force'], 'git add')
+  );
 }
 
 /** In these lines of the files in `cwd`. */
@@ -185,8 +179,7 @@ async function inCopies(work: Work): Promise<Outcome | Problem> {
   const { request, chosen, stop } = work;
   const nothing: Outcome = { fates: [], checks: request.checks, notes: [] };
   if (chosen.length === 0) return nothing;
-  const logs = mkdtempSync(join(tmpdir(), 'ralph-mutate-logs-'));
-  const trials: Trials = { ...request, stop, logs };
+  const trials: Trials = { ...request, stop };
   const copies: ThrowAway[] = [];
   try {
     for (let nth = 0; nth < Math.min(availableParallelism(), chosen.length) && !stop.aborted; nth++) {
@@ -207,7 +200,6 @@ async function inCopies(work: Work): Promise<Outcome | Problem> {
     return { fates, checks: baseline.checks.map(({ command }) => command), notes };
   } finally {
     for (const copy of copies) copy.remove();
-    rmSync(logs, { recursive: true, force: true });
   }
 }
 

@@ -1,17 +1,14 @@
 /** Runs the checks in the copies: first without a fault, then with one at a time. */
 import { writeFileSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { join } from 'node:path';
 import type { Check, CheckResult } from '../../domain/checks/check.ts';
 import { redReason } from '../../domain/checks/words.ts';
 import type { Problem } from '../../domain/text/problem.ts';
-import { systemClock } from '../../platform/clock.ts';
 import type { Confinement } from '../../platform/confinement.ts';
 import type { Env } from '../../platform/git.ts';
-import { runFolder } from '../../store/paths.ts';
 import type { ThrowAway } from '../../workspace/project-copy.ts';
 import type { Protection } from '../../workspace/protect.ts';
-import { createIntegrityWatch } from '../integrity.ts';
-import { prove } from '../prove.ts';
+import { proveAside } from '../prove.ts';
 import type { Chosen } from './choose.ts';
 import { applyMutant } from './mutant.ts';
 import { narrowCommand } from './narrow.ts';
@@ -24,8 +21,6 @@ export interface Trials {
   readonly protection?: Pick<Protection, 'at'> | undefined;
   /** The top of the project, where the copies are not made of it itself. */
   readonly top?: string;
-  /** Where the logs of the checks are, as long as faults are tried. */
-  readonly logs: string;
   /** Whatever runs is ended now. */
   readonly stop: AbortSignal;
 }
@@ -165,29 +160,20 @@ function timed(command: string, limit = 0): Check {
   return { command, failAction: 'APPEND', timeout: limit / 1000 };
 }
 
-const SHOWN_OUTPUT = 2_000;
-
 /** Until one is red. */
 export function proveIn(
   copy: ThrowAway,
-  { env, confinement, stop, protection, logs, top = copy.from }: Omit<Trials, 'checks'>,
+  { env, confinement: wall, stop: abort, protection, top = copy.from }: Omit<Trials, 'checks'>,
   checks: readonly Check[],
   setup?: string,
 ): Promise<readonly CheckResult[]> {
-  const emit = () => {};
-  return prove(
+  const { cwd, to } = copy;
+  // A compiled file of the last fault would be taken for the next one.
+  const own = { ...env, PYTHONDONTWRITEBYTECODE: '1' };
+  return proveAside(
+    { cwd, env: own, checks, wall, abort, untilRed: true },
     {
-      ...{ checks, iteration: 0, cwd: copy.cwd, root: logs, untilRed: true, parallel: false, retries: 0 },
-      paths: runFolder(join(logs, basename(copy.beside))).iteration(0),
-      // A compiled file of the last fault would be taken for the next one.
-      env: { ...env, PYTHONDONTWRITEBYTECODE: '1' },
-      ...(confinement && { sandbox: { checks: confinement } }),
-      excerpt: { chars: SHOWN_OUTPUT, from: 'tail' },
-      ...{ clock: systemClock, emit, stopping: stop, abort: stop, watch: createIntegrityWatch({ emit }) },
-    },
-    {
-      ...{ from: top, to: copy.to, cwd: copy.cwd },
-      protected: protection?.at(copy.to, join(copy.beside, 'aside')),
+      ...{ from: top, to, cwd, protected: protection?.at(to, join(copy.beside, 'aside')) },
       ...(setup !== undefined && { setup: timed(setup) }),
     },
   );
