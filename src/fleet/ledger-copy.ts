@@ -2,10 +2,12 @@
  * The ledger of a unit in the database. Lines are sent in batches as they come; one that ends a step waits until the work is pushed, and
  * both are recorded together: the database never says that something was done which is nowhere to be found.
  */
+
 import type { RunEvent } from '../domain/run/event.ts';
 import { isRefusal } from '../domain/run/remote-answer.ts';
 import { isProblem, type Problem } from '../domain/text/problem.ts';
 import { pause } from '../engine/wait.ts';
+import { createTurns } from '../platform/in-turn.ts';
 import type { LedgerLine } from '../store/journal.ts';
 import type { RunCopy } from '../store/run-store.ts';
 import type { Progress } from './units.ts';
@@ -51,12 +53,7 @@ const LONGEST_WAIT = 5_000;
 export function copyLedger(world: CopyWorld): LedgerCopy {
   let pending: LedgerLine[] = [];
   let isLost = false;
-  let queue: Promise<unknown> = Promise.resolve();
-  const inTurn = <T>(action: () => Promise<T>): Promise<T> => {
-    const next = queue.then(action, action);
-    queue = next.catch(() => {});
-    return next;
-  };
+  const inTurn = createTurns();
   const send = async (lines: readonly LedgerLine[], commit?: string) => {
     if (isLost || (lines.length === 0 && commit === undefined)) return;
     const isOurs = await world.write({ lines, carry: commit, ...world.figures() });

@@ -3,7 +3,7 @@ import { existsSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { isProblem, type Problem } from '../domain/text/problem.ts';
 import { ensureFolder } from '../platform/files.ts';
-import { complaint, type Env } from '../platform/git.ts';
+import type { Env } from '../platform/git.ts';
 import { sha256 } from '../platform/hash.ts';
 import { type LedgerLine, openJournal, readJournal } from '../store/journal.ts';
 import { newRunPaths, projectPaths, type RunPaths } from '../store/paths.ts';
@@ -55,8 +55,8 @@ export async function mirrorOf(env: Env, repoUrl: string): Promise<string | Prob
   const mirror = join(folder, `${sha256(repoUrl).slice(0, 24)}.git`);
   if (existsSync(join(mirror, 'HEAD'))) return mirror;
   ensureFolder(folder);
-  const made = await reachingGit(folder, env).run(['init', '--quiet', '--bare', '--template=', mirror]);
-  return made.code === 0 ? mirror : { where: mirror, what: complaint(made.output, made.code) };
+  const init = ['init', '--quiet', '--bare', '--template=', mirror];
+  return (await reachingGit(folder, env).order(init, mirror)) ?? mirror;
 }
 
 /** Units of one repository that begin at the same time fetch one after the other. */
@@ -120,8 +120,8 @@ async function clone(mirror: string, root: string, env: Env, unit: Unit): Promis
         ] as const)),
   ];
   for (const [at, args] of steps) {
-    const { code, output } = await at.run(args);
-    if (code !== 0) return { where: repoUrl, what: `git ${args[0]}: ${complaint(output, code)}` };
+    const problem = await at.order(args, repoUrl, `git ${args[0]}`);
+    if (problem) return problem;
   }
   return undefined;
 }

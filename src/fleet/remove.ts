@@ -46,15 +46,7 @@ async function removeRefs(env: Env, url: string, units: readonly Unit[]): Promis
     return { where: url, what: `it cannot be reached: ${complaint(found.output, found.code)}` };
   const names = found.stdout.split('\n').flatMap(line => line.split('\t')[1] ?? []);
   if (names.length === 0) return undefined;
-  const { code, output } = await git.run([
-    'push',
-    '--quiet',
-    '--no-verify',
-    '--',
-    url,
-    ...names.map(name => `:${name}`),
-  ]);
-  return code === 0 ? undefined : { where: url, what: complaint(output, code) };
+  return git.order(['push', '--quiet', '--no-verify', '--', url, ...names.map(name => `:${name}`)], url);
 }
 
 /** Nothing is left of it, or all of it: somebody may have removed it meanwhile, or wait for it. */

@@ -11,7 +11,7 @@ import { withLock } from '../workspace/lock.ts';
 import type { OwnGit } from '../workspace/own-git.ts';
 import { type ChangedPath, indexInfo } from '../workspace/own-objects.ts';
 import { type Removed, removeLanes } from '../workspace/remove-lanes.ts';
-import { discardWorktree } from '../workspace/remove-worktree.ts';
+import { deleteBranch, discardWorktree } from '../workspace/remove-worktree.ts';
 import { shownPath } from '../workspace/repository.ts';
 import { outsideOwner, readStaged } from '../workspace/user-index.ts';
 import { mergeTrees } from './changed-here.ts';
@@ -104,13 +104,8 @@ async function discardBranch(
   // The repository has it: it was delivered to it where it was made.
   const problem = await handOver(own, { commit: work, known: work, ref, why: 'ralph: discarded' });
   if (problem) return problem;
-  if (!worktree) return (await deleteBranch(own, from)) ?? done;
+  if (!worktree) return (await deleteBranch(own.repository.git, from)) ?? done;
   return (await discardWorktree({ root, env, name: worktree.name, keepIgnored: !force })) ?? done;
-}
-
-async function deleteBranch({ repository: { git } }: OwnGit, branch: string): Promise<Problem | undefined> {
-  const { code, output } = await git.run(['branch', '--quiet', '-D', '--', branch]);
-  return code === 0 ? undefined : { where: branch, what: complaint(output, code) };
 }
 
 /** Here: what is on the remote is everybody's, and goes by a command of the user's own. */
@@ -130,9 +125,7 @@ async function discardFetched(
   };
   if (isDry) return done;
   const problem = await handOver(own, { commit: work, known: work, ref, why: 'ralph: discarded' });
-  if (problem) return problem;
-  const { code, output } = await git.run(['update-ref', '--no-deref', '-d', fetched, work]);
-  return code === 0 ? done : { where: from, what: complaint(output, code) };
+  return problem ?? (await git.order(['update-ref', '--no-deref', '-d', fetched, work], from)) ?? done;
 }
 
 /** What the run has changed and nobody has committed. */

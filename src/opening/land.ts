@@ -11,7 +11,6 @@ import { defined } from '../domain/text/fields.ts';
 import { parseObject } from '../domain/text/json.ts';
 import { formatProblem, isProblem, type Problem } from '../domain/text/problem.ts';
 import { readIfThere, tryTo, writeAtomic } from '../platform/files.ts';
-import { complaint } from '../platform/git.ts';
 import { joinWords } from '../platform/shell.ts';
 import { filteredPaths } from '../workspace/commit-plan.ts';
 import { createIntegration } from '../workspace/integration.ts';
@@ -19,7 +18,7 @@ import { withLock } from '../workspace/lock.ts';
 import { type OwnGit, openOwnGit } from '../workspace/own-git.ts';
 import { compareTrees } from '../workspace/own-objects.ts';
 import { type Removed, removeLanes } from '../workspace/remove-lanes.ts';
-import { removeWorktree, unmerged } from '../workspace/remove-worktree.ts';
+import { deleteBranch, removeWorktree, unmerged } from '../workspace/remove-worktree.ts';
 import { isRalphs, shownPath } from '../workspace/repository.ts';
 import { withTrailers } from '../workspace/scm.ts';
 import { openStoryBranch } from '../workspace/story-branch.ts';
@@ -316,6 +315,5 @@ async function removeBranch({ repository: { git } }: OwnGit, branch: string): Pr
   const count = await unmerged(git, `refs/heads/${branch}`, branch);
   if (isProblem(count)) return count;
   if (count > 0) return { where: branch, what: `holds ${count} commits that no other branch has` };
-  const { code, output } = await git.run(['branch', '--quiet', '-D', '--', branch]);
-  return code === 0 ? undefined : { where: branch, what: complaint(output, code) };
+  return deleteBranch(git, branch);
 }

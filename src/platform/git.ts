@@ -5,6 +5,7 @@
 
 import { existsSync, lstatSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
+import type { Problem } from '../domain/text/problem.ts';
 import type { Env } from '../domain/text/secret-values.ts';
 import { type Answered, askProgram } from './ask.ts';
 import { type Captured, type CaptureOptions, capture, TOO_LONG } from './capture.ts';
@@ -22,6 +23,8 @@ export interface Git {
   readonly program: string;
   /** For a short answer; `limits` for one that comes over a network. */
   run(args: readonly string[], limits?: Pick<CaptureOptions, 'timeout' | 'signal'>): Promise<Captured>;
+  /** For no answer but whether it was done; else git's own words behind `what`. */
+  order(args: readonly string[], where: string, what?: string): Promise<Problem | undefined>;
   /** The same behind a wall, if there is one: for a repository that the inside could write. */
   runBehind(wall: Confinement | undefined, args: readonly string[]): Promise<Captured>;
   /** Asks for objects, now: git starts nothing for that. */
@@ -82,11 +85,17 @@ function gitIn(program: string, cwd: string, env: Env, quiet: ReadonlySet<string
   const isQuiet = (args: readonly string[]) => quiet.has((args[0] === '-c' ? args[2] : args[0]) ?? '');
   const talk = (args: readonly string[]) => (traffic: Traffic) =>
     streamed({ argv: [program, ...args], cwd, env, isQuiet: isQuiet(args) }, traffic);
+  const run: Git['run'] = (args, limits) =>
+    captured([program, ...args], { cwd, env, timeout: TIMEOUT, isQuiet: isQuiet(args), ...limits });
   return {
     cwd,
     program,
-    run: (args, limits) =>
-      captured([program, ...args], { cwd, env, timeout: TIMEOUT, isQuiet: isQuiet(args), ...limits }),
+    run,
+    async order(args, where, what) {
+      const { code, output } = await run(args);
+      const words = complaint(output, code);
+      return code === 0 ? undefined : { where, what: what === undefined ? words : `${what}: ${words}` };
+    },
     runBehind: (confinement, args) =>
       capture([program, ...CONFIG_FLAGS, ...args], {
         cwd,

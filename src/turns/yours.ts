@@ -5,7 +5,6 @@ import { isProblem, type Problem } from '../domain/text/problem.ts';
 import { createRedactor } from '../domain/text/secrets.ts';
 import { warn } from '../engine/steps.ts';
 import { ensureFolder, writePrivate } from '../platform/files.ts';
-import { complaint } from '../platform/git.ts';
 import { joinWords } from '../platform/shell.ts';
 import { deliver } from '../workspace/commit-in-repository.ts';
 import { diffWithPaths } from '../workspace/diff.ts';
@@ -107,6 +106,5 @@ export async function keepVersion(
   const parents = head === null ? [] : [head];
   const made = await makeCommit(git, { tree, parents, message });
   if (isProblem(made)) return made;
-  const named = await git.run(['update-ref', '--no-deref', ref, made]);
-  return named.code === 0 ? ref : { where: ref, what: complaint(named.output, named.code) };
+  return (await git.order(['update-ref', '--no-deref', ref, made], ref)) ?? ref;
 }

@@ -157,8 +157,7 @@ export async function handOver(
   // A name of Ralph's that points to another one is the agent's doing: that other one stays.
   const how = ref === 'HEAD' ? [] : ['--no-deref'];
   const words = ['update-ref', ...how, '-m', why, ref, commit, ...(from === undefined ? [] : [from])];
-  const { code, output } = await own.repository.git.run(words);
-  return code === 0 ? undefined : { where: ref, what: complaint(output, code) };
+  return own.repository.git.order(words, ref);
 }
 
 /** Copies the objects of a tree or commit that `known` does not have: a few one by one, as git itself leaves them, many as a pack. */

@@ -14,6 +14,7 @@ import { join } from 'node:path';
 import type { Problem } from '../domain/text/problem.ts';
 import { ensureFolder, tryTo, writeWhole } from '../platform/files.ts';
 import { complaint, type Git, type Listed } from '../platform/git.ts';
+import { createTurns } from '../platform/in-turn.ts';
 import { asSnapshot } from './own-fetch.ts';
 import type { OwnFolder } from './own-folder.ts';
 import { isRalphsBytes } from './repository.ts';
@@ -47,12 +48,7 @@ export function createOwnIndex(own: OwnFolder, top: string, prefix: string) {
   const index: Index = { git, top, root: own.root, file, shared: join(own.place, 'index'), recent };
   let last: { readonly tree: string; readonly scope: string } | undefined;
   let looked: Snapshot | undefined;
-  let queue: Promise<unknown> = Promise.resolve();
-  const inTurn = <T>(action: () => Promise<T>): Promise<T> => {
-    const result = queue.then(action, action);
-    queue = result.catch(() => {});
-    return result;
-  };
+  const inTurn = createTurns();
   return {
     git,
     /** Whether anybody has filled it yet. */
@@ -214,17 +210,18 @@ export async function checkout(
   const rules = `${index}-rules`;
   const there = own.git.at(folder).with({ GIT_WORK_TREE: folder, GIT_INDEX_FILE: index });
   try {
-    const { code, output } = await (sparse === undefined
-      ? there.run(['read-tree', '-u', '--reset', tree])
-      : withRules(there, own, rules, sparse).run([...SPARSE, 'read-tree', '-u', '--reset', tree]));
-    if (code !== 0) return { where: folder, what: `it cannot be filled: ${complaint(output, code)}` };
-    if (keep !== undefined) copyFileSync(index, keep);
-    return undefined;
+    const fill = ['read-tree', '-u', '--reset', tree];
+    const problem = await (sparse === undefined
+      ? there.order(fill, folder, UNFILLED)
+      : withRules(there, own, rules, sparse).order([...SPARSE, ...fill], folder, UNFILLED));
+    if (!problem && keep !== undefined) copyFileSync(index, keep);
+    return problem;
   } finally {
     for (const name of [index, rules]) rmSync(name, { recursive: true, force: true });
   }
 }
 
+const UNFILLED = 'it cannot be filled';
 const SPARSE = ['-c', 'core.sparseCheckout=true'];
 
 /** Rules are kept in the directory of one worktree: so that two checkouts at once have their own, each has such a directory. */
@@ -255,10 +252,7 @@ export async function moveFiles(
     if ('what' in target) return target;
     await git.run(['read-tree', from]);
     await git.run(['update-index', '-q', '--refresh']);
-    const { code, output } = await git.run(['read-tree', '-m', '-u', from, target.tree]);
-    return code === 0
-      ? undefined
-      : { where: top, what: `its files cannot be moved: ${complaint(output, code)}` };
+    return await git.order(['read-tree', '-m', '-u', from, target.tree], top, 'its files cannot be moved');
   } finally {
     rmSync(index, { force: true });
   }

@@ -7,6 +7,7 @@ import { isProblem } from '../domain/text/problem.ts';
 import { TOO_LONG } from '../platform/capture.ts';
 import { tryTo } from '../platform/files.ts';
 import { complaint, type Env, type Git, git as gitAt, withConfig } from '../platform/git.ts';
+import { createTurns } from '../platform/in-turn.ts';
 import type { OwnGit } from './own-git.ts';
 import { networkEnv, recordSettings } from './scm-network.ts';
 
@@ -49,7 +50,7 @@ export async function openRemote(
   await recordSettings(own, env);
   const network = { ...networkEnv(own, env), ...(access && accessEnv(networkEnv(own, env), url, access)) };
   const git = patient(own.objects.at(own.top).with(network), abort);
-  let last: Promise<unknown> = Promise.resolve();
+  const inTurn = createTurns();
   return {
     async put(commit, ref) {
       const problem = await push(git, url, [`+${commit}:${ref}`]);
@@ -71,12 +72,8 @@ export async function openRemote(
       return problem.answer === 'rebuild' ? 'moved' : problem;
     },
     tip: ref => tip(git, url, ref),
-    bring(refs) {
-      // One at a time: git locks what it knows of the history that is missing, and does not wait.
-      const brought = last.then(() => bring(git, url, refs));
-      last = brought.catch(() => {});
-      return brought;
-    },
+    // One at a time: git locks what it knows of the history that is missing, and does not wait.
+    bring: refs => inTurn(() => bring(git, url, refs)),
   };
 }
 

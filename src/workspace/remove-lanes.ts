@@ -2,8 +2,8 @@
 import { rmdirSync } from 'node:fs';
 import { isProblem, type Problem } from '../domain/text/problem.ts';
 import { tryTo } from '../platform/files.ts';
-import { complaint, type Git } from '../platform/git.ts';
-import { discardWorktree, removeWorktree, unmerged } from './remove-worktree.ts';
+import type { Git } from '../platform/git.ts';
+import { deleteBranch, discardWorktree, removeWorktree, unmerged } from './remove-worktree.ts';
 import { findRepository } from './repository.ts';
 import { openStoryBranch } from './story-branch.ts';
 import { listWorktrees } from './worktree.ts';
@@ -102,8 +102,7 @@ async function keepBranch(git: Git, branch: string, ref: string): Promise<string
 }
 
 async function nameIt(git: Git, branch: string, ref: string): Promise<string | Problem> {
-  const { code, output } = await git.run(['update-ref', '--no-deref', ref, `refs/heads/${branch}`]);
-  return code === 0 ? ref : { where: branch, what: complaint(output, code) };
+  return (await git.order(['update-ref', '--no-deref', ref, `refs/heads/${branch}`], branch)) ?? ref;
 }
 
 interface Whole {
@@ -124,8 +123,8 @@ async function removeWhole(git: Git, root: string, run: string, force: boolean):
   }
   const ref = count > 0 ? await nameIt(git, branch, `refs/ralph/kept/${run}/_int/removed`) : undefined;
   if (isProblem(ref)) return { isGone: false, problem: ref };
-  const { code, output } = await git.run(['branch', '--quiet', '-D', '--', branch]);
-  if (code !== 0) return { isGone: false, problem: { where: branch, what: complaint(output, code) } };
+  const problem = await deleteBranch(git, branch);
+  if (problem) return { isGone: false, problem };
   return { isGone: true, ...(ref !== undefined && { kept: ref }) };
 }
 

@@ -37,9 +37,7 @@ export async function removeWorktree({
 }
 
 async function remove(site: Site, force: boolean): Promise<Problem | undefined> {
-  const { name, path, root, branch, repository, project } = site;
-  const { git } = repository;
-  const place = statePaths(site.env).git(path);
+  const { path, root, branch, repository } = site;
   const hasFolder = !isFree(site);
   const hasBranch = await branchExists(site);
   if (!hasFolder && !hasBranch && recordOf(site) === undefined)
@@ -51,17 +49,15 @@ async function remove(site: Site, force: boolean): Promise<Problem | undefined> 
     (hasBranch ? await whyKeepCommits(site) : undefined);
   if (problem) return problem;
   // Forced, because git would look at the files itself, and run what the repository says. We have looked.
-  const left = await takeAway(site, ['--force']);
-  if (left) return left;
-  forgetPlace(place);
-  for (const file of [project.worktreeOwner(name), project.worktreeUnready(name)])
-    rmSync(file, { force: true });
-  if (!hasBranch) return undefined;
-  // Not `-d`: that only looks at HEAD, and we have seen that all of it is on some branch.
-  const deleted = await git.run(['branch', '--quiet', '-D', '--', branch]);
-  if (deleted.code === 0) return undefined;
-  const fix = `${command('-C', root, 'branch', '-d', branch)} tries again`;
-  return { where: branch, what: `git does not delete it: ${complaint(deleted.output, deleted.code)}`, fix };
+  const left = await takeAway(site, ['--force'], placeOf(site));
+  if (left || !hasBranch) return left;
+  const kept = await deleteBranch(repository.git, branch);
+  return kept && { ...kept, fix: `${command('-C', root, 'branch', '-d', branch)} tries again` };
+}
+
+/** Not `-d`: that only looks at HEAD, and whoever asks has seen that all of it is safe. */
+export function deleteBranch(git: Git, branch: string): Promise<Problem | undefined> {
+  return git.order(['branch', '--quiet', '-D', '--', branch], branch, 'git does not delete it');
 }
 
 /** Takes away a worktree whose work is safe elsewhere, with all that git ignores in it, and its branch. The caller knows that it is. */
@@ -74,34 +70,36 @@ export async function discardWorktree({
 }): Promise<Problem | undefined> {
   const site = await findSite(options);
   if ('what' in site) return site;
-  const { path, branch, repository, project, name } = site;
-  const place = statePaths(site.env).git(path);
+  const { path, branch, repository } = site;
   return withLock(lockOf(site), async () => {
-    const { git } = repository;
     if (!isFree(site)) {
       const kept = (await whyKeepSubmodules(site)) ?? (keepIgnored ? await whyKeepIgnored(site) : undefined);
       if (kept) return kept;
     }
-    const record = recordOf(site);
+    const [record, place] = [recordOf(site), placeOf(site)];
     // It has none when its removal was cut off: git takes the folder away first, in no order, and then its record.
     if (record !== undefined && !existsSync(join(path, '.git')))
       rmSync(path, { recursive: true, force: true });
-    const left = await takeAway(site, ['--force', '--force']);
-    if (left) return left;
-    forgetPlace(place);
-    for (const file of [project.worktreeOwner(name), project.worktreeUnready(name)])
-      rmSync(file, { force: true });
-    if (await branchExists(site)) await git.run(['branch', '--quiet', '-D', '--', branch]);
-    return undefined;
+    const left = await takeAway(site, ['--force', '--force'], place);
+    if (!left && (await branchExists(site))) await deleteBranch(repository.git, branch);
+    return left;
   });
 }
 
-/** The folder, and what git has on record of it: the one may be gone without the other. */
-async function takeAway(site: Site, force: readonly string[]): Promise<Problem | undefined> {
-  const { path, repository } = site;
-  if (isFree(site) && recordOf(site) === undefined) return undefined;
-  const { code, output } = await repository.git.run(['worktree', 'remove', ...force, '--', path]);
-  return code === 0 ? undefined : { where: path, what: `git does not remove it: ${complaint(output, code)}` };
+/** Ralph's own git directory for it; asked for as long as the folder is there, by its real name. */
+const placeOf = ({ env, path }: Site) => statePaths(env).git(path);
+
+/** The folder, what git has on record of it, and what Ralph has: the one may be gone without the other. */
+async function takeAway(site: Site, force: readonly string[], place: string): Promise<Problem | undefined> {
+  const { name, path, repository, project } = site;
+  const isThere = !isFree(site) || recordOf(site) !== undefined;
+  const remove = ['worktree', 'remove', ...force, '--', path];
+  const left = isThere && (await repository.git.order(remove, path, 'git does not remove it'));
+  if (left) return left;
+  forgetPlace(place);
+  for (const file of [project.worktreeOwner(name), project.worktreeUnready(name)])
+    rmSync(file, { force: true });
+  return undefined;
 }
 
 async function whyKeepFolder(site: Site): Promise<Problem | undefined> {

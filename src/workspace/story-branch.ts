@@ -3,7 +3,6 @@
  * of the repository runs, and no commit of the agent is left without a name.
  */
 import { isProblem, type Problem } from '../domain/text/problem.ts';
-import { complaint } from '../platform/git.ts';
 import { handOver } from './commit-in-repository.ts';
 import { planCommit } from './commit-plan.ts';
 import { type OwnGit, openOwnGit } from './own-git.ts';
@@ -103,11 +102,11 @@ async function pointAt(
   const problem = await handOver(own, { commit, known, ref, why: 'ralph: checked' });
   if (problem) return problem;
   const isThere = ref === `refs/heads/${(await own.head()).branch}`;
-  for (const args of [...(isThere ? [] : [['symbolic-ref', 'HEAD', ref]]), ['read-tree', commit]]) {
-    const { code, output } = await own.repository.git.run(args);
-    if (code !== 0) return { where: own.top, what: `git ${args[0]}: ${complaint(output, code)}` };
-  }
-  return undefined;
+  const { git } = own.repository;
+  const moved = isThere
+    ? undefined
+    : await git.order(['symbolic-ref', 'HEAD', ref], own.top, 'git symbolic-ref');
+  return moved ?? git.order(['read-tree', commit], own.top, 'git read-tree');
 }
 
 async function moveTo(own: OwnGit, ref: string, commit: string): Promise<Problem | undefined> {

@@ -5,7 +5,6 @@
 import { lstatSync } from 'node:fs';
 import { join } from 'node:path';
 import { isProblem, type Problem } from '../domain/text/problem.ts';
-import { complaint } from '../platform/git.ts';
 import { deliver } from './commit-in-repository.ts';
 import type { OwnGit } from './own-git.ts';
 import { type Blob, type ChangedPath, readEntries, SUBMODULE } from './own-objects.ts';
@@ -58,9 +57,8 @@ export async function moveBranch(
   if (isProblem(files)) return files;
   const failed = (await deliver(own, tip, base)) ?? (files && (await own.moveFiles(files.now, files.after)));
   if (failed) return failed;
-  const moved = await git.run(['update-ref', '-m', 'ralph: landed', ref, tip, at ?? '0'.repeat(tip.length)]);
-  if (moved.code !== 0) return { where, what: complaint(moved.output, moved.code) };
-  return isOut ? alignWith(own, base, tip, owner) : undefined;
+  const words = ['update-ref', '-m', 'ralph: landed', ref, tip, at ?? '0'.repeat(tip.length)];
+  return (await git.order(words, where)) ?? (isOut ? alignWith(own, base, tip, owner) : undefined);
 }
 
 /** From the branch that is checked out to another one, with the files of `move.tip`; `files`: the commit that those of now are of. */
@@ -76,15 +74,8 @@ export async function switchBranch(
   const failed = await own.moveFiles(files.now, files.after);
   if (failed) return failed;
   const ref = `refs/heads/${branch}`;
-  const { code, output } = await own.repository.git.run([
-    'symbolic-ref',
-    '-m',
-    `ralph: to ${branch}`,
-    'HEAD',
-    ref,
-  ]);
-  if (code !== 0) return { where: own.top, what: complaint(output, code) };
-  return alignWith(own, commit, tip, owner);
+  const words = ['symbolic-ref', '-m', `ralph: to ${branch}`, 'HEAD', ref];
+  return (await own.repository.git.order(words, own.top)) ?? alignWith(own, commit, tip, owner);
 }
 
 async function alignWith(

@@ -134,8 +134,8 @@ async function keep(
   const parents = parent === undefined ? [] : [parent];
   const made = await makeCommit(git, { tree, parents, message: `Staged before ${commit}` });
   if (isProblem(made)) return made;
-  const named = await git.run(['update-ref', '--no-deref', ref, made]);
-  if (named.code !== 0) return { where: ref, what: complaint(named.output, named.code) };
+  const unnamed = await git.order(['update-ref', '--no-deref', ref, made], ref);
+  if (unnamed) return unnamed;
   const paths = entries.map(entry => Buffer.from(entry.slice(entry.indexOf('\t') + 1), 'latin1').toString());
   const back = joinWords(['git', 'restore', '--staged', `--source=${ref}`, '--', ...paths.slice(0, SHOWN)]);
   const more = paths.length > SHOWN ? ` and ${paths.length - SHOWN} more` : '';

@@ -6,7 +6,6 @@ import { existsSync, lstatSync, realpathSync, rmSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import type { Problem } from '../domain/text/problem.ts';
 import { ensureFolder } from '../platform/files.ts';
-import { complaint } from '../platform/git.ts';
 import { projectPaths } from '../store/paths.ts';
 import { withLock } from './lock.ts';
 import { treeIn } from './own-fetch.ts';
@@ -40,8 +39,8 @@ async function addAgain(site: Site, tree: string | undefined): Promise<string | 
   if (lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink()) rmSync(path);
   ensureFolder(dirname(path));
   const add = ['worktree', 'add', '--quiet', '--force', '--force', '--no-checkout', path, branch];
-  const added = await repository.git.run(add);
-  if (added.code !== 0) return { where: path, what: complaint(added.output, added.code) };
+  const notAdded = await repository.git.order(add, path);
+  if (notAdded) return notAdded;
   const own = await openOwnGit({ cwd: path, env });
   if ('what' in own) return own;
   const checked = tree === undefined ? undefined : await treeIn(own.objects, tree);
