@@ -1,11 +1,13 @@
 /** What is done here for issues, one thing at a time for each, and what `ralph watch` asks of whoever works on them. */
 import type { IssueRun, WatchRoom } from '../domain/forge/next-watch.ts';
 import type { RunState } from '../domain/run/state.ts';
-import { formatProblem, type Problem } from '../domain/text/problem.ts';
+import { formatProblem, isProblem, type Problem } from '../domain/text/problem.ts';
 import { createStopRequest, type StopRequest } from '../engine/stop.ts';
 import { createWakeUp } from '../engine/wait.ts';
+import type { GivenIssue } from '../store/run-file.ts';
+import { type FollowRequest, followPullRequest } from './follow.ts';
 import type { Issue } from './forge.ts';
-import type { UnitSource } from './pull-request.ts';
+import type { Access, UnitSource } from './pull-request.ts';
 
 export type Begin = 'start' | 'resume' | 'follow';
 
@@ -40,6 +42,9 @@ export interface IssueWork {
   allOver(): Promise<void>;
 }
 
+/** What its ledger says of a run for an issue. */
+export type ReadIssueRun = Omit<IssueRun, 'isFailed' | 'hasNews'>;
+
 /** What is under way. */
 export interface Driven {
   readonly stop: StopRequest;
@@ -62,7 +67,19 @@ export function createDriver(
     isDriven: (issue: number) => driven.has(issue),
     isIdle: () => driven.size === 0 && !hasNews,
     failure: (issue: number) => failed.get(issue)?.what,
-    isFailed: (issue: number, label: number) => failed.get(issue)?.label === label,
+    /** `read`: how the latest run for it stands; undefined: there is none. */
+    runOf(
+      issue: number,
+      label: number,
+      hasNews: boolean,
+      read: ((isDriven: boolean) => ReadIssueRun) | undefined,
+    ): IssueRun | undefined {
+      const known = { isFailed: failed.get(issue)?.label === label, hasNews };
+      const isDriven = driven.has(issue);
+      if (read) return { ...read(isDriven), ...known };
+      if (!isDriven && !known.isFailed) return undefined;
+      return { id: '', stand: isDriven ? 'driven' : 'stopped', isProven: false, ...known };
+    },
     begin(issue: Issue, label: number, kind: Begin): void {
       const own = { stop: createStopRequest() };
       driven.set(issue.number, own);
@@ -93,3 +110,21 @@ export function createDriver(
 
 /** Milliseconds between two looks at what has ended. */
 export const LOOK_EVERY = 200;
+
+/** Follows its pull request. Returns what was in its way: that we have stopped it was not. */
+export async function followIssue(request: FollowRequest): Promise<Problem | undefined> {
+  const followed = await followPullRequest(request);
+  if (isProblem(followed)) return followed;
+  const isStopped = followed.outcome === 'interrupted' && !request.abort.aborted;
+  return isStopped ? { where: request.id, what: 'it was cancelled' } : undefined;
+}
+
+/** What the remote has as the base now. */
+export async function tipOfBase({ remote, base }: Access): Promise<string | Problem> {
+  const none = { where: base, what: 'the remote has no such branch', fix: '--base BRANCH' };
+  return (await remote.tip(`refs/heads/${base}`)) ?? none;
+}
+
+export function givenIssue({ place: { owner, name, base } }: Access, { number }: Issue): GivenIssue {
+  return { repo: `${owner}/${name}`, forge: base, number };
+}

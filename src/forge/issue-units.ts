@@ -1,5 +1,4 @@
 /** Works on issues in a fleet: one unit for each, for ever, and what its pull request asks for. */
-import type { IssueRun } from '../domain/forge/next-watch.ts';
 import { issueTask } from '../domain/forge/prompt.ts';
 import { openQuestions } from '../domain/stories/questions.ts';
 import { isProblem, type Problem } from '../domain/text/problem.ts';
@@ -9,9 +8,17 @@ import { loadState } from '../store/checkpoint.ts';
 import type { Message } from '../store/inbox.ts';
 import { type ProjectPaths, runPaths } from '../store/paths.ts';
 import type { GivenIssue } from '../store/run-file.ts';
-import { type FollowRequest, followPullRequest } from './follow.ts';
+import type { FollowRequest } from './follow.ts';
 import type { Issue } from './forge.ts';
-import { createDriver, type Driven, type IssueWork } from './issue-driver.ts';
+import {
+  createDriver,
+  type Driven,
+  followIssue,
+  givenIssue,
+  type IssueWork,
+  type ReadIssueRun,
+  tipOfBase,
+} from './issue-driver.ts';
 import type { Access, UnitSource } from './pull-request.ts';
 import { whyNotProven } from './work.ts';
 
@@ -82,11 +89,8 @@ export function createUnitWork(world: UnitWorld): IssueWork {
     room: () => ({ slots: parallel - open().length, hasMoney: true }),
     runOf(issue, label, hasNews) {
       const unit = units.get(issue);
-      const known = { isFailed: driver.isFailed(issue, label), hasNews };
-      const isDriven = driver.isDriven(issue);
-      if (unit) return { ...readUnit(fleet, unit, isDriven), ...known };
-      if (!isDriven && !known.isFailed) return undefined;
-      return { id: '', stand: isDriven ? 'driven' : 'stopped', isProven: false, ...known };
+      const read = unit && ((isDriven: boolean) => readUnit(fleet, unit, isDriven));
+      return driver.runOf(issue, label, hasNews, read);
     },
     async answer(issue, text) {
       const unit = units.get(issue.number);
@@ -107,7 +111,7 @@ function readUnit(
   { project }: IssueFleet,
   { id, isOver, isDone, waits }: IssueUnit,
   isDriven: boolean,
-): Omit<IssueRun, 'isFailed' | 'hasNews'> {
+): ReadIssueRun {
   const { result, forge, questions } = loadState(runPaths(project, id)).state;
   const isProven = forge !== undefined || (isDone && whyNotProven(id, result) === undefined);
   const stand = isDriven || !isOver ? 'driven' : isProven ? 'proven' : 'stopped';
@@ -118,24 +122,14 @@ function readUnit(
 
 /** On the base as the remote has it now. */
 async function submit({ access, fleet }: UnitWorld, issue: Issue): Promise<Problem | undefined> {
-  const { place, remote, base, url: repoUrl } = access;
-  const tip = await remote.tip(`refs/heads/${base}`);
-  if (isProblem(tip)) return tip;
-  if (tip === undefined) return { where: base, what: 'the remote has no such branch', fix: '--base BRANCH' };
-  const given = { repo: `${place.owner}/${place.name}`, forge: place.base, number: issue.number };
-  return fleet.submit({ issue: given, task: issueTask(issue), repoUrl, base: tip });
+  const base = await tipOfBase(access);
+  if (isProblem(base)) return base;
+  const { url: repoUrl } = access;
+  return fleet.submit({ issue: givenIssue(access, issue), task: issueTask(issue), repoUrl, base });
 }
 
-async function follow(world: UnitWorld, id: string, { stop }: Driven): Promise<Problem | undefined> {
-  const lost = () => stop.request('interrupted', 'now');
-  const followed = await followPullRequest({
-    ...world,
-    id,
-    abort: stop.stopping,
-    unit: world.fleet.source(id, { abort: stop.stopping, lost }),
-    again: async () => 'interrupted',
-  });
-  if (isProblem(followed)) return followed;
-  const isStopped = followed.outcome === 'interrupted' && !stop.stopping.aborted;
-  return isStopped ? { where: id, what: 'it was cancelled' } : undefined;
+function follow(world: UnitWorld, id: string, { stop }: Driven): Promise<Problem | undefined> {
+  const { stopping: abort } = stop;
+  const unit = world.fleet.source(id, { abort, lost: () => stop.request('interrupted', 'now') });
+  return followIssue({ ...world, id, abort, unit, again: async () => 'interrupted' });
 }

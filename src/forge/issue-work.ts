@@ -1,5 +1,4 @@
 /** Works on issues: a run for each, in a worktree on the base as the remote has it, and then what its pull request asks for. */
-import type { IssueRun } from '../domain/forge/next-watch.ts';
 import { issueTask } from '../domain/forge/prompt.ts';
 import type { RecordedEvent } from '../domain/run/event.ts';
 import type { LoopResult } from '../domain/run/result.ts';
@@ -26,9 +25,19 @@ import { createIntegration } from '../workspace/integration.ts';
 import { listWorktrees, openWorktree, type Worktree } from '../workspace/worktree.ts';
 import { withoutToken } from './address.ts';
 import { firstOf, reopenRun } from './again.ts';
-import { type FollowRequest, followPullRequest } from './follow.ts';
+import type { FollowRequest } from './follow.ts';
 import type { Issue } from './forge.ts';
-import { type Begin, createDriver, type Driven, type IssueWork, LOOK_EVERY } from './issue-driver.ts';
+import {
+  type Begin,
+  createDriver,
+  type Driven,
+  followIssue,
+  givenIssue,
+  type IssueWork,
+  LOOK_EVERY,
+  type ReadIssueRun,
+  tipOfBase,
+} from './issue-driver.ts';
 import type { Access } from './pull-request.ts';
 import { whyNotProven } from './work.ts';
 
@@ -59,11 +68,8 @@ export function createIssueWork(world: IssueWorld): IssueWork {
     room: () => ({ slots: parallel - working.size, hasMoney: budget.hasMoney() }),
     runOf(issue, label, hasNews) {
       const id = runs.latest().get(issue);
-      const known = { isFailed: driver.isFailed(issue, label), hasNews };
-      const isDriven = driver.isDriven(issue);
-      if (id !== undefined) return { ...readIssueRun(project, id, isDriven), ...known };
-      if (!isDriven && !known.isFailed) return undefined;
-      return { id: '', stand: isDriven ? 'driven' : 'stopped', isProven: false, ...known };
+      const read = id === undefined ? undefined : (isDriven: boolean) => readIssueRun(project, id, isDriven);
+      return driver.runOf(issue, label, hasNews, read);
     },
     async answer(issue, text) {
       const id = runs.latest().get(issue.number);
@@ -105,10 +111,14 @@ function createDrive(world: IssueWorld, { runs, budget, working }: DriveParts) {
     if (id === undefined) return undefined;
     const resume = () => resumeIssue(world, number, id, { ...shared, before: budget.before(id) });
     if (kind === 'resume') return slot(number, async () => problemIn(await resume()));
-    return followIssue(world, id, own, async () => {
+    const again = async () => {
       while (working.size >= world.parallel && !stopping.aborted) await pause(LOOK_EVERY, stopping);
-      return stopping.aborted ? undefined : slot(number, resume);
-    });
+      const result = stopping.aborted ? undefined : await slot(number, resume);
+      if (!result || stopping.aborted) return 'interrupted';
+      if (isProblem(result)) return result;
+      return isSuccess(result.stopReason) ? 'proven' : 'stopped';
+    };
+    return followIssue({ ...world, id, abort: stopping, again });
   };
 }
 
@@ -153,11 +163,7 @@ function createSharedBudget({ money }: IssueWorld) {
   };
 }
 
-function readIssueRun(
-  project: ProjectPaths,
-  id: string,
-  isDriven: boolean,
-): Omit<IssueRun, 'isFailed' | 'hasNews'> {
+function readIssueRun(project: ProjectPaths, id: string, isDriven: boolean): ReadIssueRun {
   const paths = runPaths(project, id);
   const { result, forge, questions } = loadState(paths).state;
   const isAnswered = readMessages(paths).some(({ kind }) => kind === 'answer');
@@ -184,8 +190,7 @@ function requestOf(
 }
 
 async function startRun(world: IssueWorld, issue: Issue, shared: Shared): Promise<Problem | undefined> {
-  const { owner, name, base } = world.access.place;
-  const given = { repo: `${owner}/${name}`, forge: base, number: issue.number };
+  const given = givenIssue(world.access, issue);
   const job: Job = {
     command: 'loop',
     async enter(where) {
@@ -215,11 +220,9 @@ async function openIssueWorktree(
   const place = { root: project.root, env: withoutToken(env) };
   const name = issueName(issue);
   const integration = createIntegration(own, name);
-  const ref = `refs/heads/${base}`;
-  const tip = await remote.tip(ref);
+  const tip = await tipOfBase(access);
   if (isProblem(tip)) return tip;
-  if (tip === undefined) return { where: base, what: 'the remote has no such branch', fix: '--base BRANCH' };
-  const missing = await remote.bring([ref]);
+  const missing = await remote.bring([`refs/heads/${base}`]);
   if (missing) return missing;
   const { commit = tip } = await own.head();
   const lost = await integration.deliver(tip, commit);
@@ -244,27 +247,4 @@ async function resumeIssue(
   const { job, resumed } = again;
   before(resumed);
   return runToEnd({ ...requestOf({ ...world, ready: again.ready }, number, shared), job, resumed });
-}
-
-/** `resume`: works on the run again, when it is its turn. */
-async function followIssue(
-  world: IssueWorld,
-  id: string,
-  { stop }: Driven,
-  resume: () => Promise<LoopResult | Problem | undefined>,
-): Promise<Problem | undefined> {
-  const followed = await followPullRequest({
-    ...world,
-    id,
-    abort: stop.stopping,
-    async again() {
-      const result = await resume();
-      if (!result || stop.stopping.aborted) return 'interrupted';
-      if (isProblem(result)) return result;
-      return isSuccess(result.stopReason) ? 'proven' : 'stopped';
-    },
-  });
-  if (isProblem(followed)) return followed;
-  const isStopped = followed.outcome === 'interrupted' && !stop.stopping.aborted;
-  return isStopped ? { where: id, what: 'it was cancelled' } : undefined;
 }

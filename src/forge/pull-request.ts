@@ -310,9 +310,12 @@ export async function publish(
   const opened = await openOrUpdate(publishing, branch, commit, text);
   if (isProblem(opened)) return opened;
   const { pull, outcome } = opened;
-  const { number, address, state, isDraft: draft } = pull;
   const ref = 'ref' in proof ? proof.ref : null;
-  return { outcome, work, published: { number, address, state, draft, branch, base, commit, proof: ref } };
+  return { outcome, work, published: { ...shownPull(pull), branch, base, commit, proof: ref } };
+}
+
+function shownPull({ number, address, state, isDraft: draft }: Pull) {
+  return { number, address, state, draft };
 }
 
 /** It was merged or closed, perhaps with its branch: what is in it is not pushed again. */
@@ -328,17 +331,8 @@ async function overAlready(
   if (pull.state === 'open') return undefined;
   const [ours, there] = [await work.own.treeOf(work.commit), await work.own.treeOf(last)];
   if (last !== work.commit && ours !== there) return undefined;
-  const { address, state, isDraft: draft } = pull;
-  const published = {
-    number,
-    address,
-    state,
-    draft,
-    branch: work.branch,
-    base,
-    commit: last,
-    proof: proofRef(run.id),
-  };
+  const { branch } = work;
+  const published = { ...shownPull(pull), branch, base, commit: last, proof: proofRef(run.id) };
   return { outcome: 'unchanged', work, published };
 }
 
