@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { apiEntries, apiReference } from '../scripts/api-reference.mjs';
 import { COMMANDS } from '../src/cli/command-list.ts';
-import { buildReference, buildSchema } from '../src/config/schema.ts';
 import { defaultSettings, SETTINGS } from '../src/config/settings.ts';
 import { TROUBLES } from '../src/domain/turn/trouble.ts';
 import { VERSION } from '../src/platform/version.ts';
@@ -14,6 +13,7 @@ import { repositoriesPage } from './repositories/page.ts';
 import { startCommands } from './rig/commands.ts';
 import { expectGenerated, expectTable } from './rig/generated.ts';
 import { folder } from './rig/repo.ts';
+import { buildReference, buildSchema } from './rig/settings-pages.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 

@@ -1,8 +1,9 @@
 /** Two views of the settings table: the JSON schema that editors use, and the reference that people read. */
-import { VERSION } from '../platform/version.ts';
-import { SETTINGS_VERSION } from './names.ts';
-import type { Setting } from './setting.ts';
-import { GROUPS, SETTINGS } from './settings.ts';
+
+import { SETTINGS_VERSION } from '../../src/config/names.ts';
+import type { Setting } from '../../src/config/setting.ts';
+import { GROUPS, SETTINGS } from '../../src/config/settings.ts';
+import { VERSION } from '../../src/platform/version.ts';
 
 /** Of this version: what a later one adds or takes away does not change it. */
 const SCHEMA_ADDRESS = `https://unpkg.com/@ralph-loop/ralph@${VERSION}/schema/settings.schema.json`;
