@@ -61,6 +61,11 @@ export type HookAnswer =
 
 export const NOTHING: HookAnswer = { kind: 'nothing' };
 
+/** The prompt ends here, without a call of the model; the user reads the message. */
+export function endPrompt(message: string): HookAnswer {
+  return { kind: 'block', reason: message, message };
+}
+
 /** Why a host calls: beside the points at which a run wants to be called, a slash command, a prompt. */
 export type Moment =
   | HookPoint

@@ -2,7 +2,7 @@
 
 import { appendFileSync, lstatSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
-import { type Dialect, type HookAnswer, type HookInput, NOTHING } from '../agents/dialect.ts';
+import { type Dialect, endPrompt, type HookAnswer, type HookInput, NOTHING } from '../agents/dialect.ts';
 import { transcriptSize } from '../agents/transcript.ts';
 import { asksForHelp, type FlagValue, parseArguments, requestOf } from '../domain/session/arguments.ts';
 import { contract, type SessionState } from '../domain/session/session.ts';
@@ -26,7 +26,7 @@ export async function onCommand(root: string, dialect: Dialect, input: HookInput
   const { host, prefix } = dialect;
   const name = input.commandName.split(':').at(-1);
   endDeleted(root);
-  if (asksForHelp(input.commandArguments)) return refuse(helpFor(prefix));
+  if (asksForHelp(input.commandArguments)) return endPrompt(helpFor(prefix));
   switch (name) {
     case 'ralph-loop':
     case 'ulw-loop':
@@ -34,9 +34,9 @@ export async function onCommand(root: string, dialect: Dialect, input: HookInput
     case 'hand-over':
       return loadBeside('ralph-hook-more').onHandOver(root, dialect, input);
     case 'cancel-ralph':
-      return refuse(cancelSession(root, input.sessionId));
+      return endPrompt(cancelSession(root, input.sessionId));
     case 'help':
-      return refuse(helpFor(prefix));
+      return endPrompt(helpFor(prefix));
     default:
       return NOTHING;
   }
@@ -44,11 +44,6 @@ export async function onCommand(root: string, dialect: Dialect, input: HookInput
 
 function helpFor(prefix: string): string {
   return HELP.replaceAll('/ralph:', prefix);
-}
-
-/** The prompt ends here, without a call of the model; the user reads the message. */
-function refuse(message: string): HookAnswer {
-  return { kind: 'block', reason: message, message };
 }
 
 async function start(root: string, host: string, input: HookInput, ultrawork: boolean): Promise<HookAnswer> {
@@ -77,7 +72,7 @@ async function start(root: string, host: string, input: HookInput, ultrawork: bo
 }
 
 function notStarted(problems: readonly string[]): HookAnswer {
-  return refuse(`❌ Ralph loop: not started.\n${problems.map(problem => `- ${problem}`).join('\n')}`);
+  return endPrompt(`❌ Ralph loop: not started.\n${problems.map(problem => `- ${problem}`).join('\n')}`);
 }
 
 /** The same from a terminal, for a running session; its run begins there. */
@@ -115,7 +110,7 @@ async function wake(root: string, host: string, file: SessionFile, input: HookIn
     turnAt: Date.now(),
     waits: false,
   }));
-  if (!awake) return refuse(NO_LOOP);
+  if (!awake) return endPrompt(NO_LOOP);
   hold(root, awake.runId);
   const context = contract(awake);
   const [, again] = turnStarted(awake.iteration, awake, context, host);

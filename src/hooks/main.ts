@@ -13,7 +13,7 @@ import {
   type SessionFile,
   sessionIn,
 } from '../store/session-file.ts';
-import { hold, openRun, record } from '../store/session-ledger.ts';
+import { fallAsleep, hold, openRun } from '../store/session-ledger.ts';
 import { laterState } from '../store/state.ts';
 import { onCommand } from './commands.ts';
 import { refusal } from './guard.ts';
@@ -139,8 +139,7 @@ const NEXT_WAITS = 60 * 60 * 1000;
 /** The user has turned to something else. What the agent did up to now is the agent's. */
 async function letSleep(root: string, file: SessionFile): Promise<HookAnswer> {
   const undone = file.state.active ? await putBack(root, file.state) : [];
-  const asleep = changeSession(file, now => (now.active ? { ...now, active: false } : undefined));
-  if (asleep) record(root, asleep.runId, { type: 'paused' });
+  fallAsleep(root, file);
   return undone.length === 0 ? NOTHING : { kind: 'say', message: undoneWords(undone) };
 }
 

@@ -1,5 +1,5 @@
 /** A loop changes its face: from a session to an outer loop and back. It stays one run, with one ledger, and nothing is typed twice. */
-import type { Dialect, HookAnswer, HookInput } from '../agents/dialect.ts';
+import { type Dialect, endPrompt, type HookAnswer, type HookInput } from '../agents/dialect.ts';
 import { transcriptSize } from '../agents/transcript.ts';
 import { doubtsOf, trustWith } from '../domain/run/ledger-trust.ts';
 import type { RunState } from '../domain/run/state.ts';
@@ -12,7 +12,6 @@ import { isRunning } from '../store/lease.ts';
 import { projectPaths, type RunPaths, runPaths } from '../store/paths.ts';
 import { findRun, listRuns, type RunFile, readRunFile, writeRunFile } from '../store/run-file.ts';
 import {
-  changeSession,
   endSession,
   findSession,
   newSession,
@@ -20,7 +19,7 @@ import {
   type SessionFile,
   writeSession,
 } from '../store/session-file.ts';
-import { hold, letGo, record, turnStarted } from '../store/session-ledger.ts';
+import { fallAsleep, hold, letGo, record, turnStarted } from '../store/session-ledger.ts';
 import { putBack } from './protected.ts';
 
 /** Takes the loop out of its session, for good; its run is nobody's then. undefined: it has ended already, or never began. */
@@ -36,20 +35,15 @@ export async function onHandOver(root: string, dialect: Dialect, input: HookInpu
   const file = findSession(root, input.sessionId);
   if (!file) return takeIn(root, dialect.host, input);
   if (file.state.active) await putBack(root, file.state);
-  const asleep = changeSession(file, now => (now.active ? { ...now, active: false } : undefined));
-  if (asleep) record(root, asleep.runId, { type: 'paused' });
-  return say(
+  fallAsleep(root, file);
+  return endPrompt(
     `⏸️ Ralph: the loop sleeps at iteration ${file.state.iteration}. It continues with a clean context each time when you type this in a terminal, in ${root}:\n\n  ralph continue-here`,
   );
 }
 
-function say(message: string): HookAnswer {
-  return { kind: 'block', reason: message, message };
-}
-
 function takeIn(root: string, host: string, input: HookInput): HookAnswer {
   const found = runToTake(root, input.commandArguments.trim());
-  if (typeof found === 'string') return say(`❌ Ralph: nothing was handed over. ${found}`);
+  if (typeof found === 'string') return endPrompt(`❌ Ralph: nothing was handed over. ${found}`);
   const { file, paths, past, request } = found;
   const iteration = past.open?.number ?? past.results.length + 1;
   const kept = past.prepared?.kept ?? null;

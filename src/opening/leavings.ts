@@ -130,15 +130,17 @@ export async function findLeavings(run: EndedRun): Promise<Found> {
   const problem = (await tooOld(own)) ?? unfinished(own);
   if (problem) return problem;
   const head = await own.head();
+  const target = targetOf(own, head);
+  if (isProblem(target)) return target;
   const { given } = file;
-  if (run.fetched !== undefined) return fetchedWork(own, head, run.fetched);
-  if (given?.parallel !== undefined) return parallelWork(run, own, head);
-  if (given?.worktree !== undefined) return worktreeWork(run, own, head, given.worktree);
+  if (run.fetched !== undefined) return namedWork(own, target, 'fetched', run.fetched);
+  if (given?.parallel !== undefined) return parallelWork(run, own, target);
+  if (given?.worktree !== undefined) return worktreeWork(run, own, target, given.worktree);
   const began = past.prepared?.start?.branch;
   const isOut = began === head.branch;
   if (given?.from !== undefined && began && given.from !== began)
-    return isOut ? storyWork(run, own, head, given.from) : branchWork(own, head, began);
-  return workHere(run, own, head);
+    return isOut ? storyWork(run, own, target, given.from) : namedWork(own, target, 'here', began);
+  return workHere(run, own, target);
 }
 
 /** Whether a run that has ended well, or in part, left something that is not in the user's branch yet. */
@@ -155,8 +157,10 @@ export async function isLeft(request: EndedRequest): Promise<boolean> {
   return missing !== undefined || !(await createIntegration(own, request.id).isAncestor(work, base));
 }
 
+type Target = Pick<Leavings, 'branch' | 'base'>;
+
 /** The user's branch, as far as there is one that can be moved. */
-function targetOf({ top }: OwnGit, { branch, commit }: Head): Pick<Leavings, 'branch' | 'base'> | Problem {
+function targetOf({ top }: OwnGit, { branch, commit }: Head): Target | Problem {
   if (branch === undefined) {
     const fix = '`git switch BRANCH` first';
     return { where: top, what: 'no branch is checked out (detached HEAD), so there is none to land on', fix };
@@ -172,9 +176,7 @@ function targetOf({ top }: OwnGit, { branch, commit }: Head): Pick<Leavings, 'br
 const NOBODYS = { left: [], shared: new Set<string>() };
 
 /** What has landed in a parallel run, as Ralph left it: the branch that shows it could have been moved. */
-async function parallelWork({ id }: EndedRun, own: OwnGit, head: Head): Promise<Found> {
-  const target = targetOf(own, head);
-  if (isProblem(target)) return target;
+async function parallelWork({ id }: EndedRun, own: OwnGit, target: Target): Promise<Found> {
   const from = `ralph/${id}/_int`;
   const work = await createIntegration(own, id).tip();
   if (work === undefined) return { nothing: 'nothing of it has landed' };
@@ -183,26 +185,21 @@ async function parallelWork({ id }: EndedRun, own: OwnGit, head: Head): Promise<
   return { ...target, ...NOBODYS, kind: 'parallel', own, work, from };
 }
 
-async function branchWork(own: OwnGit, head: Head, from: string): Promise<Found> {
-  const target = targetOf(own, head);
-  if (isProblem(target)) return target;
-  const work = await commitOf(own.repository, `refs/heads/${from}`);
-  if (work === undefined) return { nothing: `its branch ${from} is gone` };
-  return { ...target, ...NOBODYS, kind: 'here', own, work, from };
+/** On a branch here, or on one of a remote. */
+async function namedWork(
+  own: OwnGit,
+  target: Target,
+  kind: 'here' | 'fetched',
+  from: string,
+): Promise<Found> {
+  const [names, what] = kind === 'here' ? ['heads', `its branch ${from}`] : ['remotes', from];
+  const work = await commitOf(own.repository, `refs/${names}/${from}`);
+  if (work === undefined) return { nothing: `${what} is gone` };
+  return { ...target, ...NOBODYS, kind, own, work, from };
 }
 
-async function fetchedWork(own: OwnGit, head: Head, from: string): Promise<Found> {
-  const target = targetOf(own, head);
-  if (isProblem(target)) return target;
-  const work = await commitOf(own.repository, `refs/remotes/${from}`);
-  if (work === undefined) return { nothing: `${from} is gone` };
-  return { ...target, ...NOBODYS, kind: 'fetched', own, work, from };
-}
-
-async function worktreeWork(run: EndedRun, own: OwnGit, head: Head, name: string): Promise<Found> {
+async function worktreeWork(run: EndedRun, own: OwnGit, target: Target, name: string): Promise<Found> {
   const { project, env } = run;
-  const target = targetOf(own, head);
-  if (isProblem(target)) return target;
   const site = await findSite({ root: project.root, env, name });
   if (isProblem(site)) return site;
   const { branch: from, path } = site;
@@ -266,23 +263,20 @@ function writtenBy({ id, title, past }: EndedRun) {
 }
 
 /** On the branch of a story list, which is checked out: it goes to the branch that it was made from. */
-async function storyWork(run: EndedRun, own: OwnGit, head: Head, branch: string): Promise<Found> {
+async function storyWork(run: EndedRun, own: OwnGit, target: Target, branch: string): Promise<Found> {
   const base = await commitOf(own.repository, `refs/heads/${branch}`);
   if (base === undefined) {
     const fix = `switch to the branch that shall have it: \`git switch BRANCH\`, then \`ralph land\` again`;
     return { where: own.top, what: `the branch ${branch}, which the run began on, is gone`, fix };
   }
-  const found = await workHere(run, own, head);
+  const found = await workHere(run, own, target);
   if (!('work' in found) && !('nothing' in found)) return found;
-  const work =
-    'work' in found ? found : { ...NOBODYS, kind: 'here' as const, own, work: head.commit ?? base };
-  return { ...work, branch, base, from: head.branch, isOut: true };
+  const work = 'work' in found ? found : { ...NOBODYS, kind: 'here' as const, own, work: target.base };
+  return { ...work, branch, base, from: target.branch, isOut: true };
 }
 
 /** What the run has changed in the user's own files, without what was changed there before; on top of what is checked out. */
-async function workHere(run: EndedRun, own: OwnGit, head: Head): Promise<Found> {
-  const target = targetOf(own, head);
-  if (isProblem(target)) return target;
+async function workHere(run: EndedRun, own: OwnGit, target: Target): Promise<Found> {
   const tree = await own.treeOf(target.base);
   if (isProblem(tree)) return tree;
   const changed = await changedHere(run, own, tree);

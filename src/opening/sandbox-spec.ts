@@ -17,7 +17,7 @@ import { RUN_UNASKED } from '../domain/text/known-files.ts';
 import { isProblem, type Problem } from '../domain/text/problem.ts';
 import { ensureFolder, isBelow, tryTo, writePrivate } from '../platform/files.ts';
 import { splitWords } from '../platform/shell.ts';
-import { findHidden, findSecrets, isInside, resolvePath, SECRET_PATHS } from '../sandbox/hidden.ts';
+import { findHidden, findSecrets, isInside, resolvePath, SECRET_PATHS, unique } from '../sandbox/hidden.ts';
 import type { ContainerOptions, Network, SandboxSpec } from '../sandbox/provider.ts';
 import type { ProjectPaths } from '../store/paths.ts';
 import { statePaths } from '../store/state.ts';
@@ -336,8 +336,4 @@ export function isThere(path: string): boolean {
 
 function real(paths: readonly string[]): readonly string[] {
   return unique(paths.filter(path => existsSync(path)).map(path => realpathSync(path)));
-}
-
-function unique(paths: readonly string[]): readonly string[] {
-  return [...new Set(paths)];
 }

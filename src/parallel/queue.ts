@@ -1,6 +1,13 @@
 /** The merge queue: makes candidates, checks each as it would land, and moves the integration branch. What to do next is decided in `nextMerge`. */
 import { availableParallelism } from 'node:os';
-import { type Board, type Candidate, laneOf, type Queued, type SentBackWhy } from '../domain/lanes/board.ts';
+import {
+  type Board,
+  type Candidate,
+  laneOf,
+  type Queued,
+  SENT_BACK,
+  type SentBackWhy,
+} from '../domain/lanes/board.ts';
 import { type Conflict, pathsOf, withConflicts } from '../domain/lanes/conflict.ts';
 import { type Checked, checkSlots, nextMerge, type QueueAction } from '../domain/lanes/queue.ts';
 import { listSome } from '../domain/text/feedback.ts';
@@ -261,16 +268,9 @@ async function sendBack(
   const others = await landedSince(integration, board(), head);
   parts.emit({ type: 'sent-back', story, ...back, others });
   if (returns < MOST_RETURNS) return;
-  const why = `it was sent back ${returns} times; the last time: ${REASONS[back.why]}`;
+  const why = `it was sent back ${returns} times; the last time: ${SENT_BACK[back.why]}`;
   parts.emit({ type: 'lane-kept', story, why, needsYou: true, commit: head });
 }
-
-const REASONS: Readonly<Record<SentBackWhy, string>> = {
-  conflict: 'it conflicts with what has landed',
-  red: 'merged with what has landed its checks fail',
-  unwatched: 'its checks would not notice enough faults',
-  changed: 'the merge changed what was reviewed',
-};
 
 /** Titles of what has landed since this work was last brought up to date. */
 async function landedSince(integration: Integration, board: Board, head: string): Promise<readonly string[]> {

@@ -2,7 +2,7 @@
 
 import { redChecks } from '../domain/checks/check.ts';
 import { redReason } from '../domain/checks/words.ts';
-import type { LaneHead, LaneStep, SentBack } from '../domain/lanes/board.ts';
+import { type LaneHead, type LaneStep, SENT_BACK, type SentBack } from '../domain/lanes/board.ts';
 import type { BoardEvent } from '../domain/lanes/board-event.ts';
 import { pathsOf } from '../domain/lanes/conflict.ts';
 import type { RunEvent } from '../domain/run/event.ts';
@@ -92,13 +92,6 @@ export function stepWords({ mode, number }: LaneStep): string {
 export function sentBackWords(back: Pick<SentBack, 'why' | 'files' | 'others'>): string {
   return `${SENT_BACK[back.why] ?? phrase(back.why)}${metWords(back)}`;
 }
-
-const SENT_BACK: Readonly<Record<string, string>> = {
-  conflict: 'it conflicts with what has landed',
-  red: 'merged with what has landed its checks fail',
-  unwatched: 'its checks would not notice enough faults',
-  changed: 'the merge changed what was reviewed',
-};
 
 type Of<Type extends BoardEvent['type']> = Extract<BoardEvent, { readonly type: Type }>;
 

@@ -47,10 +47,10 @@ export const LEDGER_ONLY: Readonly<Record<LedgerOnly['type'], null>> = {
 };
 
 export function lookUp<Args extends readonly unknown[], Result>(
-  table: EventTable<Args, Result>,
+  table: Partial<EventTable<Args, Result>>,
   event: RunEvent,
   ...args: Args
 ): Result | undefined {
-  const read = table[event.type] as ((event: RunEvent, ...args: Args) => Result) | null;
+  const read = table[event.type] as ((event: RunEvent, ...args: Args) => Result) | null | undefined;
   return read?.(event, ...args);
 }

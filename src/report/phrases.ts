@@ -1,7 +1,7 @@
 /** Domain values in words for people: the one place for each. The words for the agent are in `domain/text/feedback.ts`. */
 
 import { type Measured, mutationWords } from '../domain/checks/mutation.ts';
-import { outcomeWords } from '../domain/checks/words.ts';
+import { type EndedCheck, outcomeWords } from '../domain/checks/words.ts';
 import type { ForkOf, LoopCommand, Restored, RunEvent } from '../domain/run/event.ts';
 import type { EndedBy, TurnOutcome, Violation } from '../domain/run/evidence.ts';
 import type { BestResult } from '../domain/run/result.ts';
@@ -48,15 +48,9 @@ export function checkNoun(command: LoopCommand): 'Guardrail' | 'Check' {
   return command === 'run' ? 'Guardrail' : 'Check';
 }
 
-export interface CheckFacts {
-  readonly passed: boolean;
-  readonly exitCode: number;
-  readonly timedOut?: boolean;
+interface CheckFacts extends EndedCheck {
   readonly flaked?: number | undefined;
   readonly ungated?: boolean;
-  readonly voided?: string | undefined;
-  readonly clean?: boolean | undefined;
-  readonly without?: readonly string[] | undefined;
 }
 
 /** How a check ended: `passed`, `timed out`, `failed with exit code 1`. */

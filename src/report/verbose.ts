@@ -2,7 +2,7 @@
 import type { RunEvent, RunHead } from '../domain/run/event.ts';
 import type { TurnOutcome } from '../domain/run/evidence.ts';
 import { oneLine } from '../platform/text.ts';
-import { BOARD_ONLY, type EventTable, LEDGER_ONLY, lookUp, type Of } from './event-table.ts';
+import { type EventTable, lookUp, type Of } from './event-table.ts';
 import { counted, duration, grouped } from './numbers.ts';
 import { checkNoun, endedBy, iterationOf, nearMissPhrase, troublePhrase, usagePhrases } from './phrases.ts';
 
@@ -32,7 +32,7 @@ const startLines = ({ runId, cwd, checks }: RunHead, { noun }: Known) => [
   `${noun}s: ${checks.join(', ') || 'none'}`,
 ];
 
-const LINES: EventTable<[known: Known, clock: () => number], readonly string[]> = {
+const LINES: Partial<EventTable<[known: Known, clock: () => number], readonly string[]>> = {
   'run-started': startLines,
   'run-resumed': startLines,
   'iteration-started': ({ iteration }, { maxIterations }) => [
@@ -53,27 +53,11 @@ const LINES: EventTable<[known: Known, clock: () => number], readonly string[]> 
   'run-ended': ({ result }) => [`Run ended: ${result.stopReason} (${duration(result.totalDuration)})`],
   waiting: ({ until, trouble }) => [`Waiting until ${new Date(until).toISOString()} (${trouble.class})`],
   'stories-settled': ({ hash, done, total }) => [`Story list ${hash}: ${done} of ${total} done`],
-  ...LEDGER_ONLY,
-  ...BOARD_ONLY,
   mutated: event => ('failed' in event ? [] : [`Faults tried in ${duration(event.seconds)}`]),
-  violation: null,
-  denied: null,
-  scm: null,
   restored: ({ undone }) =>
     undone.map(
       ({ iteration, changes, broke }) => `Undone: iteration ${iteration}: ${changes}; ${broke.join('; ')}`,
     ),
-  'agent-switched': null,
-  paused: null,
-  continued: null,
-  'hint-delivered': null,
-  'question-asked': null,
-  'question-answered': null,
-  forge: null,
-  'forge-round': null,
-  'forge-noted': null,
-  'forge-ended': null,
-  'forge-said': null,
 };
 
 const LONGEST = 2_000;

@@ -125,6 +125,6 @@ export function isInside(path: string, folder: string): boolean {
   return path !== folder && isBelow(path, folder);
 }
 
-function unique(paths: readonly string[]): readonly string[] {
+export function unique(paths: readonly string[]): readonly string[] {
   return [...new Set(paths)];
 }

@@ -19,7 +19,7 @@ import { lineEndingAt } from './ledger-end.ts';
 import { openLedgerCopy } from './mirror.ts';
 import { newRunPaths, projectPaths, type RunPaths } from './paths.ts';
 import { createRun } from './run-file.ts';
-import { deletedSessions, endSession, isLive, type SessionFile } from './session-file.ts';
+import { changeSession, deletedSessions, endSession, isLive, type SessionFile } from './session-file.ts';
 
 /** What is secret does not change while a hook runs. */
 let secrets: Redact | undefined;
@@ -173,4 +173,10 @@ export function wasCancelled(root: string, file: SessionFile): boolean {
 /** No hook runs in a project without a loop's file: that one was deleted is written down by whoever looks next, if it can be. */
 export function endDeleted(root: string): void {
   tryTo(() => deletedSessions(root).map(file => cancel(root, file)));
+}
+
+/** Its loop waits until the user wakes it. */
+export function fallAsleep(root: string, file: Parameters<typeof changeSession>[0]): void {
+  const asleep = changeSession(file, now => (now.active ? { ...now, active: false } : undefined));
+  if (asleep) record(root, asleep.runId, { type: 'paused' });
 }

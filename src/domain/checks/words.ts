@@ -1,7 +1,7 @@
 /** How a check ended, in words: the same to the agent and in reviews, reports, claims and notices. */
 import type { CheckResult } from './check.ts';
 
-interface Ended extends Partial<Pick<CheckResult, 'passed' | 'timedOut' | 'duration'>> {
+export interface EndedCheck extends Partial<Pick<CheckResult, 'passed' | 'timedOut' | 'duration'>> {
   readonly exitCode: number;
   readonly voided?: string | null | undefined;
   readonly clean?: boolean | undefined;
@@ -9,13 +9,13 @@ interface Ended extends Partial<Pick<CheckResult, 'passed' | 'timedOut' | 'durat
 }
 
 /** Why it is red: `exit code 1`, `Timeout after 3.0 s`. */
-export function redReason({ exitCode, timedOut, duration = 0 }: Ended): string {
+export function redReason({ exitCode, timedOut, duration = 0 }: EndedCheck): string {
   if (timedOut) return `Timeout after ${duration.toFixed(1)} s`;
   return exitCode === 127 ? 'exit code 127: there is no such command' : `exit code ${exitCode}`;
 }
 
 /** `passed`, `timed out`, `failed with exit code 1 in a clean checkout`, `is void: …`. */
-export function outcomeWords({ passed, timedOut, exitCode, voided, clean, without }: Ended): string {
+export function outcomeWords({ passed, timedOut, exitCode, voided, clean, without }: EndedCheck): string {
   const where = clean ? ' in a clean checkout' : without ? ' in what is committed' : '';
   if (voided !== undefined && voided !== null) return `is void${where}: ${voided}`;
   if (passed) return `passed${where}`;

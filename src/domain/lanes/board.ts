@@ -21,7 +21,15 @@ export interface LaneHead {
 }
 
 /** Why work was sent back: it conflicts, its checks fail on the merged files or would not notice faults, or the merge changed what was reviewed. */
-export type SentBackWhy = 'conflict' | 'red' | 'unwatched' | 'changed';
+export type SentBackWhy = keyof typeof SENT_BACK;
+
+/** Why it was sent back, in words. */
+export const SENT_BACK = {
+  conflict: 'it conflicts with what has landed',
+  red: 'merged with what has landed its checks fail',
+  unwatched: 'its checks would not notice enough faults',
+  changed: 'the merge changed what was reviewed',
+} as const;
 
 export interface SentBack {
   readonly why: SentBackWhy;

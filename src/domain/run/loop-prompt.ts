@@ -83,7 +83,12 @@ function decisions({ decided = [] }: LoopPrompt): string {
   return decided.length === 0 ? '' : ['## What was decided', ...decidedLines(decided)].join('\n');
 }
 
-function lastTurn({ feedback, rule, isPlain }: LoopPrompt): string {
+/** What was wrong with it; '': nothing. */
+export function lastTurn({
+  feedback,
+  rule,
+  isPlain,
+}: Pick<LoopPrompt, 'feedback' | 'rule' | 'isPlain'>): string {
   const sentences = feedback.flatMap(item => formatFeedback(item, markerWords(rule, isPlain)) ?? []);
   const failed = feedback.flatMap(item => (item.kind === 'check-failed' ? [formatFailure(item.check)] : []));
   if (sentences.length + failed.length === 0) return '';

@@ -1,9 +1,9 @@
 /** What the agent sees in `ralph prd`: the project's own prompt, then what this iteration is for, then what went wrong in the last one. */
 import type { CheckResult } from '../checks/check.ts';
-import { fenced, formatFailure, type PromptCheck } from '../run/loop-prompt.ts';
+import { fenced, lastTurn, type PromptCheck } from '../run/loop-prompt.ts';
 import { protectedWords } from '../run/prompt.ts';
 import type { Feedback } from '../run/verdict.ts';
-import { formatFeedback, listSome } from '../text/feedback.ts';
+import { listSome } from '../text/feedback.ts';
 import { type CompletionRule, markerWords } from '../turn/claim.ts';
 import { type Assignment, MERGE_PREFIX, type ReviewPolicy } from './assignment.ts';
 import { askWords, type DecidedQuestion, decidedLines } from './questions.ts';
@@ -55,7 +55,7 @@ export function buildStoryPrompt(prompt: StoryPrompt): string {
     thisIteration(prompt),
     decisions(prompt),
     ...(prompt.review ? [reviewFacts(prompt.review)] : []),
-    lastIteration(prompt),
+    withoutVerdicts(lastTurn(prompt)),
   ];
   return `${parts.filter(part => part !== '').join('\n\n')}\n`;
 }
@@ -167,12 +167,4 @@ function reviewLine(before: number, { reviewCap, atCap }: ReviewPolicy): string 
 
 function skipLine(marker: string): string {
   return `- There are no reviews in this run. When the verify commands pass, set \`passes\` to true yourself and write \`notes\`; leave \`reviewStatus\` null and \`reviewCount\` 0. Say ${marker} when every story has \`passes\`: true`;
-}
-
-function lastIteration({ feedback, rule, isPlain }: StoryPrompt): string {
-  const sentences = feedback.flatMap(item => formatFeedback(item, markerWords(rule, isPlain)) ?? []);
-  const failed = feedback.flatMap(item => (item.kind === 'check-failed' ? [formatFailure(item.check)] : []));
-  return sentences.length + failed.length === 0
-    ? ''
-    : withoutVerdicts(['## What went wrong in the last iteration', ...sentences, ...failed].join('\n\n'));
 }
