@@ -1,6 +1,6 @@
 /** What a newcomer pastes: every command in README and docs that can run without a network runs here, and the others say why not. */
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
-import { chmodSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { init, isTextMode, result, speaks, text, toolResult, toolUse } from './rig/claude-stream.ts';
@@ -104,8 +104,7 @@ async function work(turn: FakeTurn): Promise<void> {
 /** `ralph` on the PATH, as it is after `npm install -g`. */
 function installed(): string {
   const bin = folder('ralph-installed-');
-  writeFileSync(bin.path('ralph'), `#!/bin/sh\nexec '${process.execPath}' '${BIN}' "$@"\n`);
-  chmodSync(bin.path('ralph'), 0o755);
+  bin.script('ralph', `exec '${process.execPath}' '${BIN}' "$@"`);
   return bin.dir;
 }
 

@@ -1,13 +1,12 @@
 /** A real run with everything that a bundle can hold, its bundle, and keys to sign with. */
 import { execFileSync } from 'node:child_process';
-import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, onTestFinished } from 'vitest';
+import { expect } from 'vitest';
 import { encodeBundle, type Signature } from '../../src/proof/bundle/envelope.ts';
 import type { Statement } from '../../src/proof/bundle/format.ts';
 import { ralph } from '../rig/ralph.ts';
-import { type Repo, repo } from '../rig/repo.ts';
+import { folder, type Repo, repo, writeScript } from '../rig/repo.ts';
 
 export interface Proven {
   readonly work: Repo;
@@ -46,11 +45,9 @@ export async function provenBeside(
     'test/t.sh': 'grep -q b a && echo fine\n',
     'check.sh': 'test -e a\n',
   });
-  const place = mkdtempSync(join(tmpdir(), 'ralph-proof-'));
-  onTestFinished(() => rmSync(place, { recursive: true, force: true }));
+  const place = folder('ralph-proof-').dir;
   const env = { HOME: place };
-  writeFileSync(join(place, 'agent'), AGENT);
-  chmodSync(join(place, 'agent'), 0o755);
+  writeScript(join(place, 'agent'), AGENT);
   work.settings(settings);
   for (const path of ours) {
     if (path === SUBMODULE) {

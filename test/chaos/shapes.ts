@@ -1,20 +1,9 @@
 /** What is disturbed: loops of several iterations in the ways that Ralph can run them, each with an agent that costs nothing. */
-import {
-  chmodSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { onTestFinished } from 'vitest';
 import type { StoryList } from '../../src/domain/stories/story.ts';
 import { story, storyList } from '../domain/stories/stories.ts';
-import { type Repo, repo } from '../rig/repo.ts';
+import { folder, type Repo, repo, writeScript } from '../rig/repo.ts';
 import { approve, handIn, prdRepo, tasks } from '../rig/stories.ts';
 
 export interface Shape {
@@ -59,10 +48,8 @@ echo '{"type":"result","subtype":"success","is_error":false,"num_turns":2,"resul
 
 /** A folder for the PATH with the agent in it, and the story lists that it writes, if it does. */
 export function agentFolder(lists: readonly StoryList[] = []): string {
-  const bin = mkdtempSync(join(tmpdir(), 'ralph-chaos-'));
-  onTestFinished(() => rmSync(bin, { recursive: true, force: true }));
-  writeFileSync(join(bin, 'claude'), AGENT);
-  chmodSync(join(bin, 'claude'), 0o755);
+  const bin = folder('ralph-chaos-').dir;
+  writeScript(join(bin, 'claude'), AGENT);
   if (lists.length > 0) mkdirSync(join(bin, 'lists'));
   for (const [index, list] of lists.entries())
     writeFileSync(join(bin, 'lists', `${index + 1}.json`), `${JSON.stringify(list, null, 2)}\n`);

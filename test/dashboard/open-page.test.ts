@@ -1,5 +1,5 @@
 /** `ralph dashboard --open`: what other users of the machine can see of it. */
-import { chmodSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { readdirSync, statSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { dirname } from 'node:path';
@@ -28,7 +28,7 @@ fetch(url).then(({ status }) =>
 `;
 
 test('the token is on no command line, and the file that has it is gone once the page is open', async () => {
-  const { dir, path } = folder();
+  const { dir, path, script } = folder();
   const { open, opened } = createGate<Seen>();
   const server = createServer(async (request, response) => {
     const chunks = await request.toArray();
@@ -37,8 +37,7 @@ test('the token is on no command line, and the file that has it is gone once the
   });
   await new Promise<void>(resolve => void server.listen(0, '127.0.0.1', resolve));
   onTestFinished(() => void server.close());
-  writeFileSync(path('xdg-open'), browser((server.address() as AddressInfo).port));
-  chmodSync(path('xdg-open'), 0o755);
+  script('xdg-open', browser((server.address() as AddressInfo).port));
   const env = { HOME: dir, XDG_STATE_HOME: path('state') };
   const running = startRalph(['dashboard', '--open', dir], { cwd: dir, env, path: [dir] });
   let printed = '';

@@ -2,24 +2,15 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
-import { isProblem } from '../../src/domain/text/problem.ts';
-import { type Database, openDatabase } from '../../src/fleet/database.ts';
+import { expect, test } from 'vitest';
 import { MIGRATIONS } from '../../src/fleet/migrations.ts';
 import { checkSchema } from '../../src/fleet/open.ts';
 import { findPostgres } from '../../src/fleet/programs.ts';
 import { prepare } from '../../src/fleet/server.ts';
-import { describeWithPostgres, sharedPostgres } from '../rig/postgres.ts';
+import { describeWithPostgres, openedDatabase, sharedPostgres } from '../rig/postgres.ts';
 import { folder } from '../rig/repo.ts';
 
 const bin = findPostgres(process.env, tmpdir()) ?? '';
-
-async function open(url: string): Promise<Database> {
-  const opened = await openDatabase(url, {});
-  if (isProblem(opened)) throw new Error(opened.what);
-  onTestFinished(() => opened.close());
-  return opened;
-}
 
 /** The shell commands of a section of the page, as a reader would paste them. */
 function commandsOf(heading: string): readonly string[] {
@@ -46,7 +37,7 @@ describeWithPostgres('backing up', () => {
       };
       const [from, to] = [await own(), await own()];
       expect(await prepare(from, {})).toMatchObject({ schema: { from: 0 } });
-      const before = await open(from);
+      const before = await openedDatabase(from);
       await before.boss.start();
       await before.boss.createQueue('units');
       const id = await before.boss.send('units', { unit: 'u1' });
@@ -62,7 +53,7 @@ describeWithPostgres('backing up', () => {
       shell(dump, from);
       for (const command of [drop, restore]) shell(command, to);
       expect(await prepare(to, {})).toMatchObject({ schema: { from: MIGRATIONS.length } });
-      const after = await open(to);
+      const after = await openedDatabase(to);
       expect(await checkSchema(after, MIGRATIONS)).toBeUndefined();
       await after.boss.start();
       expect(await after.boss.fetch('units')).toMatchObject([{ id, data: { unit: 'u1' } }]);

@@ -1,10 +1,11 @@
 /** What a unit is told: it counts whatever becomes of the worker that has it, and whatever that worker does at the moment. */
-import { chmodSync, renameSync, writeFileSync } from 'node:fs';
+import { renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { type FleetRig, fleetRig } from '../rig/fleet.ts';
 import { laneRig, plain } from '../rig/lanes.ts';
 import { describeWithPostgres, sharedPostgres } from '../rig/postgres.ts';
+import { writeScript } from '../rig/repo.ts';
 import { CHECKED, expectEnded } from './ended.ts';
 
 describeWithPostgres('a unit that is told something', () => {
@@ -49,8 +50,11 @@ describeWithPostgres('a unit that is told something', () => {
     const { FLEET_AGENT: orders = '' } = rig.env;
     rig.does('echo 1 > first.txt; echo done > work.txt');
     const [push, clone] = [rig.gate('push'), rig.gate('clone')];
-    script(join(rig.remote.dir, 'hooks/pre-receive'), `touch "${orders}/pushes"; read x < "${push.path}"`);
-    script(join(orders, 'fetch'), `touch "${orders}/clones"; read x < "${clone.path}"; exec "$@"`);
+    writeScript(
+      join(rig.remote.dir, 'hooks/pre-receive'),
+      `touch "${orders}/pushes"; read x < "${push.path}"`,
+    );
+    writeScript(join(orders, 'fetch'), `touch "${orders}/clones"; read x < "${clone.path}"; exec "$@"`);
     const [first, second] = [
       await rig.submit(...CHECKED, '--need', 'fast'),
       await rig.submit(...CHECKED, '--need', 'slow'),
@@ -139,8 +143,3 @@ describeWithPostgres('a unit that is told something', () => {
     expect(lanes.turns()).toHaveLength(2);
   });
 });
-
-function script(path: string, text: string): void {
-  writeFileSync(path, `#!/bin/sh\n${text}\n`);
-  chmodSync(path, 0o755);
-}

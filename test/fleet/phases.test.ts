@@ -2,7 +2,7 @@
  * Workers that die, or sleep and wake up, in each phase of a unit. Each waits at a gate that is real: a row that the test has locked, a hook of
  * the remote, an agent or a check that reads from a pipe. One other worker takes everything over.
  */
-import { chmodSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client } from 'pg';
 import { expect, onTestFinished, test } from 'vitest';
@@ -13,6 +13,7 @@ import { openFleet } from '../../src/fleet/open.ts';
 import { type FleetRig, fleetRig, type Machine } from '../rig/fleet.ts';
 import { describeWithPostgres, sharedPostgres } from '../rig/postgres.ts';
 import { ralph } from '../rig/ralph.ts';
+import { writeScript } from '../rig/repo.ts';
 import { CHECKED, expectEnded, standing } from './ended.ts';
 
 interface Phase {
@@ -59,8 +60,8 @@ describeWithPostgres('a unit whose worker', () => {
     const rig = fleetRig(await postgres().createDatabase());
     const { FLEET_AGENT: orders = '' } = rig.env;
     rig.does(AGENT);
-    script(join(rig.remote.dir, 'hooks/pre-receive'), `D=${orders}; ${HOLD}; ${HOOK}`);
-    script(join(orders, 'fetch'), `D=${orders}; ${HOLD}; ${FETCH}`);
+    writeScript(join(rig.remote.dir, 'hooks/pre-receive'), `D=${orders}; ${HOLD}; ${HOOK}`);
+    writeScript(join(orders, 'fetch'), `D=${orders}; ${HOLD}; ${FETCH}`);
     const all = await Promise.all(PHASES.map(phase => begin(rig, phase)));
     for (const each of all) await rig.until(each.phase.name, each.hasArrived);
     for (const { worker } of all) worker.process.kill(signal);
@@ -110,7 +111,10 @@ describeWithPostgres('a unit that is cancelled', () => {
     rig.does('echo 1 > first.txt; echo done > work.txt');
     const gate = rig.gate('gate');
     const hold = `case $ref in refs/ralph/*/work) mkdir "${orders}/pushes" && read x < "${gate.path}" ;; esac`;
-    script(join(rig.remote.dir, 'hooks/pre-receive'), `while read old new ref; do ${hold}; done; exit 0`);
+    writeScript(
+      join(rig.remote.dir, 'hooks/pre-receive'),
+      `while read old new ref; do ${hold}; done; exit 0`,
+    );
     const unit = await rig.submit(...CHECKED);
     rig.worker('one');
     await rig.until('the push', () => rig.reached('pushes'));
@@ -128,11 +132,6 @@ describeWithPostgres('a unit that is cancelled', () => {
     expect([(await rig.units())[0]?.cancel, open], 'nothing is left open').toEqual([null, []]);
   });
 });
-
-function script(path: string, text: string): void {
-  writeFileSync(path, `#!/bin/sh\n${text}\n`);
-  chmodSync(path, 0o755);
-}
 
 /** A unit that only its worker takes, and a gate on its way. */
 async function begin(rig: FleetRig, phase: Phase) {

@@ -1,11 +1,12 @@
 /** Remotes that refuse what a unit gives them: it waits, takes nothing in that nobody checked, or stops with the words of the remote. */
-import { chmodSync, existsSync, renameSync, writeFileSync } from 'node:fs';
+import { existsSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { type FleetRig, fleetRig, ownHome } from '../rig/fleet.ts';
 import { laneRig, plain } from '../rig/lanes.ts';
 import { describeWithPostgres, sharedPostgres } from '../rig/postgres.ts';
 import { ralph } from '../rig/ralph.ts';
+import { writeScript } from '../rig/repo.ts';
 import { CHECKED, untilShown } from './ended.ts';
 
 const CHECK = ['--check', 'test -f README.md'] as const;
@@ -20,10 +21,8 @@ function pushAsColleague({ remote }: FleetRig, branch: string): string {
 
 /** A hook of the remote that decides on names that are pushed, by a pattern of the shell. */
 function refuse({ remote }: FleetRig, pattern: string, words: string): void {
-  const path = join(remote.dir, 'hooks/pre-receive');
-  const text = `#!/bin/sh\nwhile read old new ref; do case $ref in ${pattern}) echo "${words}" >&2; exit 1 ;; esac; done\n`;
-  writeFileSync(path, text);
-  chmodSync(path, 0o755);
+  const text = `while read old new ref; do case $ref in ${pattern}) echo "${words}" >&2; exit 1 ;; esac; done`;
+  writeScript(join(remote.dir, 'hooks/pre-receive'), text);
 }
 
 /** Returns what brings it back. */

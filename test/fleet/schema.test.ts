@@ -1,9 +1,8 @@
-import { expect, onTestFinished, test } from 'vitest';
-import { isProblem } from '../../src/domain/text/problem.ts';
-import { type Database, openDatabase } from '../../src/fleet/database.ts';
+import { expect, test } from 'vitest';
+import type { Database } from '../../src/fleet/database.ts';
 import { MIGRATIONS, type Migration } from '../../src/fleet/migrations.ts';
 import { checkSchema, migrate } from '../../src/fleet/open.ts';
-import { describeWithPostgres, sharedPostgres } from '../rig/postgres.ts';
+import { describeWithPostgres, openedDatabase, sharedPostgres } from '../rig/postgres.ts';
 
 const FIRST: Migration = {
   version: 1,
@@ -23,13 +22,6 @@ const SLOW: Migration = {
   sql: 'select pg_sleep(0.3); create table ralph.thing (id int); insert into ralph.thing values (1)',
 };
 
-async function open(url: string): Promise<Database> {
-  const opened = await openDatabase(url, {});
-  if (isProblem(opened)) throw new Error(opened.what);
-  onTestFinished(() => opened.close());
-  return opened;
-}
-
 const applied = async (database: Database) =>
   (await database.query('select version, name from ralph.migration order by version')).rows;
 
@@ -42,7 +34,7 @@ describeWithPostgres('the schema of a database', () => {
   const postgres = sharedPostgres();
 
   test('is brought up to date step by step, and then left alone', async () => {
-    const database = await open(await postgres().createDatabase());
+    const database = await openedDatabase(await postgres().createDatabase());
     expect(await checkSchema(database, [FIRST])).toMatchObject({
       what: expect.stringContaining('version 0'),
     });
@@ -58,7 +50,7 @@ describeWithPostgres('the schema of a database', () => {
   });
 
   test('stays as it was when a later step fails', async () => {
-    const database = await open(await postgres().createDatabase());
+    const database = await openedDatabase(await postgres().createDatabase());
     const broken = { ...SECOND, sql: 'alter table ralph.thing add note text; select 1 / 0' };
     await expect(migrate(database, [FIRST, broken])).rejects.toThrow('division by zero');
     expect((await database.query("select to_regclass('ralph.thing') as found")).rows).toEqual([
@@ -69,14 +61,14 @@ describeWithPostgres('the schema of a database', () => {
 
   test('is changed once by processes that come at the same time', async () => {
     const url = await postgres().createDatabase();
-    const databases = await Promise.all([open(url), open(url), open(url)]);
+    const databases = await Promise.all([openedDatabase(url), openedDatabase(url), openedDatabase(url)]);
     const results = await Promise.all(databases.map(each => migrate(each, [SLOW])));
     expect(results.filter(each => 'from' in each && each.from === 0)).toHaveLength(1);
     expect(results.filter(each => 'from' in each && each.from === 1)).toHaveLength(2);
   });
 
   test('that is newer is refused, unless it still works with older programs', async () => {
-    const database = await open(await postgres().createDatabase());
+    const database = await openedDatabase(await postgres().createDatabase());
     await migrate(database, [FIRST, SECOND]);
     expect(await migrate(database, [FIRST])).toEqual({ from: 2, to: 2 });
     expect(await checkSchema(database, [FIRST])).toBeUndefined();
@@ -90,7 +82,7 @@ describeWithPostgres('the schema of a database', () => {
   });
 
   test('with a step that is not ours is refused', async () => {
-    const database = await open(await postgres().createDatabase());
+    const database = await openedDatabase(await postgres().createDatabase());
     await migrate(database, [{ ...FIRST, name: 'other things' }]);
     expect(await migrate(database, [FIRST, SECOND])).toMatchObject({
       what: expect.stringContaining('"other things"'),
@@ -99,12 +91,12 @@ describeWithPostgres('the schema of a database', () => {
 
   test('that is up to date is read by a role that may only read', async () => {
     const url = await postgres().createDatabase();
-    const owner = await open(url);
+    const owner = await openedDatabase(url);
     await migrate(owner, [FIRST]);
     await owner.query("create role looker login password 'l'");
     await owner.query('grant usage on schema ralph to looker');
     await owner.query('grant select on ralph.migration to looker');
-    const looker = await open(url.replace(/\/\/ralph:[^@]*/, '//looker:l'));
+    const looker = await openedDatabase(url.replace(/\/\/ralph:[^@]*/, '//looker:l'));
     expect(await migrate(looker, [FIRST])).toEqual({ from: 1, to: 1 });
     const denied = await migrate(looker, [FIRST, SECOND]).catch(error => looker.problemOf(error));
     expect(denied).toMatchObject({ what: expect.stringContaining('may not do this') });

@@ -1,5 +1,5 @@
 /** A list of stories over several workers: each story is a unit, and so is the merge queue. */
-import { chmodSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { beginConflicts, DECIDED, LANDED, LANDED_FILES, listFiles, OWN } from '../rig/conflicts.ts';
@@ -7,7 +7,7 @@ import { type FleetRig, fleetRig } from '../rig/fleet.ts';
 import { type LaneRig, landedFiles, laneRig, plain, rigFor, runParallel } from '../rig/lanes.ts';
 import { describeWithPostgres, sharedPostgres } from '../rig/postgres.ts';
 import { ralph } from '../rig/ralph.ts';
-import { repo } from '../rig/repo.ts';
+import { repo, writeScript } from '../rig/repo.ts';
 
 const CHECK = ['--check', 'test -f README.md'] as const;
 const three = () => laneRig([plain('US-001'), plain('US-002'), plain('US-003', { dependsOn: ['US-001'] })]);
@@ -201,8 +201,7 @@ describeWithPostgres('a list of stories in a fleet', () => {
     const [head, away] = ['HEAD', 'HEAD.away'].map(name => join(rig.remote.dir, name)) as [string, string];
     // It is gone as soon as the work of the story has arrived there.
     const hook = join(rig.remote.dir, 'hooks/post-update');
-    writeFileSync(hook, `#!/bin/sh\ncase "$*" in *${unit}.US-001/*/work*) mv "${head}" "${away}" ;; esac\n`);
-    chmodSync(hook, 0o755);
+    writeScript(hook, `case "$*" in *${unit}.US-001/*/work*) mv "${head}" "${away}" ;; esac`);
     rig.worker('one', '--slots', '2');
     await rig.until('a look at where it was', async () => {
       const seen = "select 1 from ralph.event where unit = $1 and line like '%does not appear to be a git%'";

@@ -1,5 +1,5 @@
 /** Databases that are full or slow, agents that are killed or print without end, workers that drain in a push: each unit ends once all the same. */
-import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { type FleetRig, fleetRig } from '../rig/fleet.ts';
@@ -7,7 +7,7 @@ import { LOGIN, serveGit } from '../rig/git-server.ts';
 import { rigFor } from '../rig/lanes.ts';
 import { describeWithPostgres, sharedPostgres } from '../rig/postgres.ts';
 import { ralph } from '../rig/ralph.ts';
-import { folder, repo } from '../rig/repo.ts';
+import { folder, repo, writeScript } from '../rig/repo.ts';
 import { IS_CAMPAIGN } from '../rig/thorough.ts';
 import { CHECKED, expectEnded } from './ended.ts';
 
@@ -126,8 +126,7 @@ describeWithPostgres('a unit', () => {
     const gate = rig.gate('gate');
     const hook = join(rig.remote.dir, 'hooks/pre-receive');
     const hold = `mkdir "${orders}/pushes" 2>/dev/null && read x < "${gate.path}"`;
-    writeFileSync(hook, `#!/bin/sh\ntest -e "${orders}/turned" || exit 0\n${hold}\nexit 0\n`);
-    chmodSync(hook, 0o755);
+    writeScript(hook, `test -e "${orders}/turned" || exit 0\n${hold}\nexit 0`);
     const unit = await rig.submit(...CHECKED);
     const one = rig.worker('one');
     await rig.until('the push', () => rig.reached('pushes'));

@@ -1,13 +1,12 @@
 /** `ralph pr`: a proven run becomes one draft pull request; what is not proven, or would need force, is refused. */
-import { chmodSync, readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { agentOf, loopEnded } from '../rig/ended-run.ts';
 import { fakeAgent } from '../rig/fake-agent.ts';
 import { createForge, type Fake, TOKEN } from '../rig/forge.ts';
 import { ledgerOf, only, recordOf, runsOf } from '../rig/ledger.ts';
 import { ralph } from '../rig/ralph.ts';
-import { folder, type Repo, repo } from '../rig/repo.ts';
+import { filesIn, folder, type Repo, repo } from '../rig/repo.ts';
 import { approve, handIn, prdRepo, works } from '../rig/stories.ts';
 
 const FILES = { 'README.md': '# test\n', 'a.txt': '1\n', '.gitignore': '.ralph/\n' };
@@ -240,11 +239,6 @@ describe('refused is', () => {
   });
 });
 
-function filesIn(dir: string): readonly string[] {
-  const all = readdirSync(dir, { recursive: true, withFileTypes: true });
-  return all.filter(entry => entry.isFile()).map(entry => join(entry.parentPath, entry.name));
-}
-
 function shared() {
   return proven();
 }
@@ -281,8 +275,7 @@ describe('a forge that', () => {
 
   test('does not take the branch says what to look at, and opens nothing', async () => {
     const { work, forge } = await proven();
-    forge.bare.write('hooks/pre-receive', '#!/bin/sh\necho GH006: Protected branch >&2\nexit 1\n');
-    chmodSync(forge.bare.path('hooks/pre-receive'), 0o755);
+    forge.bare.script('hooks/pre-receive', 'echo GH006: Protected branch >&2\nexit 1');
     const { code, stderr } = await pr(work, forge);
     expect([code, stderr, forge.state.pulls]).toEqual([
       2,

@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test, vi } from 'vitest';
-import { check, createForge, type Fake, word } from '../rig/forge.ts';
+import { check, createForge, type Fake, pushed, word } from '../rig/forge.ts';
 import { type LaneRig, landedFiles, laneRig, plain, rigFor } from '../rig/lanes.ts';
 import { ledgerOf, only, runsOf } from '../rig/ledger.ts';
 import { ralph, startRalph } from '../rig/ralph.ts';
@@ -170,16 +170,6 @@ describe('a parallel run', () => {
     expect([code, forge.has(`ralph/${id}/_int`, 'work/right.txt')], stderr).toEqual([0, true]);
   });
 });
-
-/** What somebody else does in another clone, and pushes. */
-function pushed(forge: Fake, branch: string, files: Readonly<Record<string, string>>): void {
-  const clone = folder('ralph-other-');
-  clone.git('clone', '--quiet', '--branch', branch, forge.bare.dir, '.');
-  for (const [name, text] of Object.entries(files)) clone.write(name, text);
-  clone.git('add', '--all');
-  clone.git('commit', '--quiet', '--message', 'theirs');
-  clone.git('push', '--quiet', 'origin', `HEAD:${branch}`);
-}
 
 /** Can be merged when the base is in it. */
 function conflictsWithBase(forge: Fake, branch: string): void {

@@ -1,6 +1,6 @@
 /** The tutorial "From issue to merge", followed step by step: its commands as they stand there, GitHub and the people at it by the rig. */
 import { execFileSync } from 'node:child_process';
-import { chmodSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { agentOf } from '../rig/ended-run.ts';
@@ -21,8 +21,7 @@ esac`;
 test('from issue to merge', { timeout: 240_000 }, async () => {
   const home = folder('ralph-tutorial-');
   const bin = folder('ralph-bin-');
-  bin.write('ralph', `#!/bin/sh\nexec "${process.execPath}" "${BIN}" "$@"\n`);
-  chmodSync(bin.path('ralph'), 0o755);
+  bin.script('ralph', `exec "${process.execPath}" "${BIN}" "$@"`);
   const sh = (block: string, cwd: string) =>
     execFileSync('sh', ['-e', '-c', block], { cwd, encoding: 'utf8', env: testEnv({ path: [bin.dir] }) });
   sh(blockWith('mkdir cart'), home.dir);

@@ -1,7 +1,7 @@
 /** `ralph pr UNIT`: the work of a unit of a fleet, from a machine that has never worked on it. */
 import { expect, test } from 'vitest';
 import { type FleetRig, fleetRig } from '../rig/fleet.ts';
-import { check, createForge, type Fake, word } from '../rig/forge.ts';
+import { check, createForge, type Fake, pushed, word } from '../rig/forge.ts';
 import { laneRig, plain } from '../rig/lanes.ts';
 import { describeWithPostgres, sharedPostgres } from '../rig/postgres.ts';
 import { ralph } from '../rig/ralph.ts';
@@ -167,16 +167,6 @@ describeWithPostgres('a unit of a fleet', () => {
     expect([code, stderr]).toEqual([2, expect.stringContaining('it has no ledger yet')]);
   });
 });
-
-/** What somebody else does in another clone, and pushes. */
-function pushed(forge: Fake, branch: string, files: Readonly<Record<string, string>>): void {
-  const clone = folder('ralph-other-');
-  clone.git('clone', '--quiet', '--branch', branch, forge.bare.dir, '.');
-  for (const [name, text] of Object.entries(files)) clone.write(name, text);
-  clone.git('add', '--all');
-  clone.git('commit', '--quiet', '--message', 'theirs');
-  clone.git('push', '--quiet', 'origin', `HEAD:${branch}`);
-}
 
 /** Two that have no run of their own. */
 function machine(rig: FleetRig, forge: Fake) {

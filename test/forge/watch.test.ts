@@ -1,14 +1,13 @@
 /** `ralph watch`: labelled issues become runs and pull requests; who is heard, what is said, and how it ends. */
 import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, expect, test, vi } from 'vitest';
 import { agentOf } from '../rig/ended-run.ts';
 import { fakeAgent, type Handler } from '../rig/fake-agent.ts';
 import { createForge, type Fake, TOKEN, word } from '../rig/forge.ts';
 import { ledgerOf, only, recordOf, runsOf } from '../rig/ledger.ts';
 import { ralph, startRalph } from '../rig/ralph.ts';
-import { folder, type Repo, repo } from '../rig/repo.ts';
+import { filesIn, folder, type Repo, repo } from '../rig/repo.ts';
 import { say } from '../rig/stories.ts';
 
 const FILES = { 'README.md': '# test\n', '.gitignore': '.ralph/\n' };
@@ -379,9 +378,4 @@ const PATIENCE = { timeout: 120_000, interval: 50 };
 
 function untilFile(place: Repo, name: string) {
   return vi.waitFor(() => expect(existsSync(place.path(name))).toBe(true), PATIENCE);
-}
-
-function filesIn(dir: string): readonly string[] {
-  const all = readdirSync(dir, { recursive: true, withFileTypes: true });
-  return all.filter(entry => entry.isFile()).map(entry => join(entry.parentPath, entry.name));
 }

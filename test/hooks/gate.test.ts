@@ -1,6 +1,6 @@
 /** The shell script before the hook program: it leaves where nothing of Ralph's is on, and else it starts the program. */
 import { spawnSync } from 'node:child_process';
-import { chmodSync, symlinkSync } from 'node:fs';
+import { symlinkSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { folder, type Repo, repo } from '../rig/repo.ts';
@@ -17,8 +17,7 @@ const SHELLS = [['dash'], ['bash'], ['busybox', 'sh']].filter(
 /** With a program in place of node that prints how it was called, and what it was given. */
 function call(project: Repo, shell: readonly string[], event: string, input = '', env = {}) {
   const bin = folder('ralph gate ');
-  bin.write('node', '#!/bin/sh\nprintf "%s|" "${*##*/}"\ncat\n');
-  chmodSync(bin.path('node'), 0o755);
+  bin.script('node', 'printf "%s|" "${*##*/}"\ncat');
   const [command = 'sh', ...rest] = shell;
   const path = `${bin.dir}${delimiter}${process.env.PATH}`;
   const { status, stdout, stderr } = spawnSync(command, [...rest, GATE, 'auto', event], {
@@ -34,8 +33,7 @@ function call(project: Repo, shell: readonly string[], event: string, input = ''
 /** Node 16, as far as a program can tell. */
 function makeOldNode(bin: Repo): void {
   bin.write('old.cjs', "Object.defineProperty(process.versions, 'node', { value: '16.20.2' });");
-  bin.write('node', `#!/bin/sh\nexec '${process.execPath}' --require '${bin.path('old.cjs')}' "$@"\n`);
-  chmodSync(bin.path('node'), 0o755);
+  bin.script('node', `exec '${process.execPath}' --require '${bin.path('old.cjs')}' "$@"`);
 }
 
 describe.each(SHELLS)('%s', (...shell) => {

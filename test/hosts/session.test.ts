@@ -1,11 +1,11 @@
 /** The in-session loop in the real Claude Code: seed 003's five acceptance tests, and the bugs that loops like it have had. */
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { runHost } from '../rig/hosts/run.ts';
 import { type HostSession, hostSession } from '../rig/hosts/session.ts';
 import type { Step } from '../rig/model-server/script.ts';
+import { folder } from '../rig/repo.ts';
 
 const PLUGIN = join(import.meta.dirname, '../../plugins/claude');
 const DONE = '<promise>DONE</promise>';
@@ -179,8 +179,7 @@ describe('what other loops get wrong', () => {
   });
 
   test('no program is started after a tool: calls are counted from the transcript', async () => {
-    const place = mkdtempSync(join(tmpdir(), 'ralph-node-'));
-    onTestFinished(() => rmSync(place, { recursive: true }));
+    const place = folder('ralph-node-').dir;
     const log = join(place, 'log');
     const shim = `#!/bin/sh\ncase $* in *ralph-hook.cjs*) echo "$*" >> '${log}' ;; esac\nexec '${process.execPath}' "$@"\n`;
     writeFileSync(join(place, 'node'), shim, { mode: 0o755 });

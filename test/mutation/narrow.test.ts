@@ -1,6 +1,5 @@
 /** The tests that depend on a file come first, where the runner can say which those are. */
-import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { narrowCommand } from '../../src/proof/faults/narrow.ts';
 import { ralph } from '../rig/ralph.ts';
@@ -44,10 +43,9 @@ test('red there is red, green there is tried with all tests', async () => {
   );
   work.write('test/unit.sh', '[ "$(node a.js 11)" = 1 ] && [ "$(node a.js 10)" = "" ]\n');
   work.write('test/program.sh', '[ "$(node a.js -1)" = 2 ] && [ "$(node a.js 0)" = "" ]\n');
-  const bin = folder().dir;
-  const log = join(bin, 'log');
-  writeFileSync(join(bin, 'vitest'), RUNNER);
-  chmodSync(join(bin, 'vitest'), 0o755);
+  const { dir: bin, path, script } = folder();
+  const log = path('log');
+  script('vitest', RUNNER);
   const { stdout } = await ralph(['mutate', '--check', 'vitest run', '--json'], {
     cwd: work.dir,
     path: [bin],

@@ -1,5 +1,4 @@
 import {
-  chmodSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -277,10 +276,8 @@ test.skipIf(!works.ok)(
 );
 
 test.skipIf(!works.ok)('the init of a wall starts nothing that the command has put on its path', async () => {
-  const { dir, path } = folder();
-  mkdirSync(path('bin'));
-  writeFileSync(path('bin/sleep'), `#!/bin/sh\necho $PPID > '${path('ran')}'\n`);
-  chmodSync(path('bin/sleep'), 0o755);
+  const { dir, path, script } = folder();
+  script('bin/sleep', `echo $PPID > '${path('ran')}'`);
   const env = { PATH: `${path('bin')}:${process.env.PATH}` };
   const child = await contained(['sh', '-c', 'sh -c "trap : TERM; while :; do :; done" & '], {
     cwd: dir,
@@ -291,13 +288,10 @@ test.skipIf(!works.ok)('the init of a wall starts nothing that the command has p
 });
 
 test('no program of the wall comes from the work tree', async () => {
-  const { dir, path } = folder();
-  mkdirSync(path('bin'));
+  const { dir, path, script } = folder();
   mkdirSync(path('state'));
-  for (const name of ['bwrap', 'unshare', 'setpriv', 'mount', 'sh', 'sleep']) {
-    writeFileSync(path(`bin/${name}`), `#!/bin/sh\ntouch '${path('ran')}'\n`);
-    chmodSync(path(`bin/${name}`), 0o755);
-  }
+  for (const name of ['bwrap', 'unshare', 'setpriv', 'mount', 'sh', 'sleep'])
+    script(`bin/${name}`, `touch '${path('ran')}'`);
   const env = { PATH: `${path('bin')}:${process.env.PATH}` };
   await findContainment({ tree: dir, env, hide: path('state') });
   expect(existsSync(path('ran'))).toBe(false);

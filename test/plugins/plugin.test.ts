@@ -1,5 +1,5 @@
 /** `ralph plugin` without a host: what it would do, and what it does when the host is not there. */
-import { chmodSync, existsSync, lstatSync, readdirSync, symlinkSync } from 'node:fs';
+import { existsSync, lstatSync, readdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { PLUGINS } from '../../src/agents/registry.ts';
@@ -35,11 +35,7 @@ test('a host that cannot be started is told, and nothing is left half done', asy
 
 test("the host's own sentence is shown when its command fails, and no further step is tried", async () => {
   const home = folder();
-  home.write(
-    'bin/codex',
-    '#!/bin/sh\necho "$*" >> "$HOME/calls"; echo "a marketplace of that name is there"; exit 3\n',
-  );
-  chmodSync(home.path('bin/codex'), 0o755);
+  home.script('bin/codex', 'echo "$*" >> "$HOME/calls"; echo "a marketplace of that name is there"; exit 3');
   const { code, stderr } = await plugin(home, ['install', 'codex'], [home.path('bin')]);
   expect(code).toBe(1);
   expect(stderr).toContain('a marketplace of that name is there');
@@ -76,9 +72,8 @@ test("removing it from Codex takes the user's trust records of its hooks out, an
   const plugin_on = '[plugins."ralph@ralph"]\nenabled = true\n\n';
   home.write('.codex/config.toml', `model = "x"\n\n${plugin_on}${ours.join('')}${mine}`);
   // As Codex does it: it takes its own table out before it is our turn.
-  const tidy = `#!/bin/sh\n[ "$2" = remove ] && sed -i '/plugins/,/^$/d' "$HOME/.codex/config.toml"\nexit 0\n`;
-  home.write('bin/codex', tidy);
-  chmodSync(home.path('bin/codex'), 0o755);
+  const tidy = `[ "$2" = remove ] && sed -i '/plugins/,/^$/d' "$HOME/.codex/config.toml"\nexit 0`;
+  home.script('bin/codex', tidy);
   const { code, stdout } = await plugin(home, ['remove', 'codex'], [home.path('bin')]);
   expect([code, stdout]).toEqual([0, expect.stringContaining('edit    ')]);
   expect(home.read('.codex/config.toml')).toBe(`model = "x"\n\n${mine}`);
@@ -93,8 +88,7 @@ test('one that is switched off is removed with all that the host leaves, and a l
   home.write('.claude/plugins/cache/ralph/ralph/0.0.1/bin/gate.sh', '');
   home.write('.claude/plugins/cache/other/keep.txt', '');
   symlinkSync('../dotfiles/claude.json', home.path('.claude/settings.json'));
-  home.write('bin/claude', '#!/bin/sh\necho "$*" >> "$HOME/calls"\n');
-  chmodSync(home.path('bin/claude'), 0o755);
+  home.script('bin/claude', 'echo "$*" >> "$HOME/calls"');
   const options = { cwd: home.dir, env: { HOME: home.dir }, path: [home.path('bin')] };
   const { code, stdout } = await ralph(['uninstall', '--all'], options);
   expect(code, stdout).toBe(0);

@@ -1,17 +1,9 @@
 /** Proof and check are one moment: attacks on what a check sees, on what it rests on, and on what is handed over. */
-import {
-  chmodSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { projectPaths, runPaths } from '../../src/store/paths.ts';
 import { listRuns } from '../../src/store/run-file.ts';
-import type { Repo } from '../rig/repo.ts';
+import { type Repo, writeScript } from '../rig/repo.ts';
 import { type Arena, type Attack, attacks } from './rig.ts';
 
 const EVERYWHERE = { plain: true, contained: true, sandboxed: true } as const;
@@ -348,8 +340,7 @@ attacks('Checks: what they rest on', [
       const bin = join(arena.outside, 'bin');
       mkdirSync(bin);
       // Not every machine has pytest; what counts is that it obeys this file.
-      writeFileSync(join(bin, 'pytest'), '#!/bin/sh\n[ -e tests/conftest.py ]\n');
-      chmodSync(join(bin, 'pytest'), 0o755);
+      writeScript(join(bin, 'pytest'), '[ -e tests/conftest.py ]');
       const work = arena.project({ 'tests/test_a.py': 'assert False\n', '.gitignore': 'x\n' });
       const script = 'echo conftest.py >> .gitignore; echo pass > tests/conftest.py';
       const options = { checks: ['pytest -q'], flags: STRICT, path: [bin] };

@@ -3,14 +3,14 @@
  * on this machine: what is said to be held must be, and what is said not to be held must not be, so that the table in docs/reference/cheats.md
  * (written from these rows by `npm run generate`) is neither too proud nor too modest.
  */
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { findContainment } from '../../src/platform/containment.ts';
 import { srt } from '../../src/sandbox/srt.ts';
 import { type Finished, type Running, startRalph } from '../rig/ralph.ts';
-import { type Repo, repo } from '../rig/repo.ts';
+import { type Repo, repo, writeScript } from '../rig/repo.ts';
 import { IS_THOROUGH } from '../rig/thorough.ts';
 
 /** `plain`: `containment` is off. `contained`: no sandbox, a PID namespace. `sandboxed`: srt. */
@@ -180,11 +180,7 @@ function arenaAt(level: Level, { folder, spell = script => script }: Variant): A
     outside,
     project: files => repo(files, folder),
     agent(script) {
-      const command = join(made('ralph-agent-'), 'agent');
-      mkdirSync(join(command, '..'), { recursive: true });
-      writeFileSync(command, `#!/bin/sh\nexport PARENT=$PPID\n${spell(script)}\n`);
-      chmodSync(command, 0o755);
-      return command;
+      return writeScript(join(made('ralph-agent-'), 'agent'), `export PARENT=$PPID\n${spell(script)}`);
     },
     async ralph(args, options) {
       const finished = await start(args, options).finished;

@@ -1,6 +1,6 @@
 /** What real repositories have that small ones do not: rules for merging, keys to sign with, hooks that look at messages, places that cannot be written. */
 import { execFileSync, spawnSync } from 'node:child_process';
-import { chmodSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { withTrailers } from '../../src/workspace/scm.ts';
@@ -82,8 +82,7 @@ describe('signing', () => {
 
   test('starts no program that the repository names', async () => {
     const work = signed('/nowhere/key');
-    work.write('.git/sign', `#!/bin/sh\ntouch '${work.path('.git/started')}'\n`);
-    chmodSync(work.path('.git/sign'), 0o755);
+    work.script('.git/sign', `touch '${work.path('.git/started')}'`);
     work.git('config', 'gpg.ssh.program', work.path('.git/sign'));
     expect((await loop(work, WRITES, PARALLEL)).code).toBe(2);
     expect(existsSync(work.path('.git/started'))).toBe(false);

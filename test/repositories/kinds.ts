@@ -115,8 +115,7 @@ function signing(): Repo {
 
 function hooked(name: string, script: string): Repo {
   const work = project();
-  work.write(`.git/hooks/${name}`, `#!/bin/sh\n${script}\n`);
-  chmodSync(work.path(`.git/hooks/${name}`), 0o755);
+  work.script(`.git/hooks/${name}`, script);
   return work;
 }
 
@@ -192,10 +191,8 @@ export const KINDS: Readonly<Record<string, Kind>> = {
       from.git('config', 'uploadpack.allowFilter', 'true');
       const place = folder();
       // It would have the machine call it at times, and writes into the settings of the user.
-      for (const name of ['crontab', 'systemctl']) {
-        place.write(`bin/${name}`, '#!/bin/sh\n[ "$1" = -l ] || cat >/dev/null\n');
-        chmodSync(place.path(`bin/${name}`), 0o755);
-      }
+      for (const name of ['crontab', 'systemctl'])
+        place.script(`bin/${name}`, '[ "$1" = -l ] || cat >/dev/null');
       const own = { HOME: place.dir, GIT_CONFIG_GLOBAL: place.path('settings') };
       execFileSync('scalar', ['clone', `file://${from.dir}`, 'clone'], {
         cwd: place.dir,
@@ -303,9 +300,7 @@ export const KINDS: Readonly<Record<string, Kind>> = {
   'a file system monitor': {
     make() {
       const hook = folder('ralph-monitor-');
-      hook.write('monitor', '#!/bin/sh\nprintf "/\\0"\n');
-      chmodSync(hook.path('monitor'), 0o755);
-      return withSetting('core.fsmonitor', hook.path('monitor'));
+      return withSetting('core.fsmonitor', hook.script('monitor', 'printf "/\\0"'));
     },
   },
   'SHA-256': {

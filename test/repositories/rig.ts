@@ -22,9 +22,8 @@ export async function loop(
 ): Promise<Looped> {
   const place = folder('ralph-agent-');
   const called = place.path('called');
-  const text = `#!/bin/sh\ncat >/dev/null\necho "$PWD" >> ${called}\n${script}\necho "<promise>COMPLETE</promise>"\n`;
-  place.write('agent', text);
-  chmodSync(place.path('agent'), 0o755);
+  const text = `cat >/dev/null\necho "$PWD" >> ${called}\n${script}\necho "<promise>COMPLETE</promise>"`;
+  place.script('agent', text);
   // Whoever Ralph is started as may use it.
   chmodSync(place.dir, 0o777);
   const args = ['loop', ...flags, '--agent', place.path('agent'), '--json'];

@@ -1,15 +1,10 @@
 /** Runs that have ended, each with an agent that is a shell script. */
-import { chmodSync } from 'node:fs';
 import { expect } from 'vitest';
 import { ralph } from './ralph.ts';
-import { folder, type Repo } from './repo.ts';
+import { type Repo, scriptedAgent } from './repo.ts';
 
 export function agentOf(script: string): string {
-  const place = folder('ralph-agent-');
-  const claims = 'echo "<promise>COMPLETE</promise>"\necho "<response>DONE</response>"';
-  place.write('agent', `#!/bin/sh\n${script}\n${claims}\n`);
-  chmodSync(place.path('agent'), 0o755);
-  return place.path('agent');
+  return scriptedAgent(`${script}\necho "<promise>COMPLETE</promise>"\necho "<response>DONE</response>"`);
 }
 
 export interface Work {

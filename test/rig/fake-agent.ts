@@ -1,10 +1,12 @@
 /** A fake agent on the PATH that a test steers over a socket: no sleeps, no guessing what it does when. */
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
+import { createGate } from './gate.ts';
 import { outerPid, outerPidNear } from './processes.ts';
+import { writeScript } from './repo.ts';
 
 export interface Called {
   readonly argv: readonly string[];
@@ -80,11 +82,7 @@ export async function fakeAgent(name: string, ...handlers: readonly Handler[]): 
   });
   const body = join(import.meta.dirname, 'fake-agent-process.pl');
   // Without a word on a locale that is not there.
-  writeFileSync(
-    join(bin, name),
-    `#!/bin/sh\nPERL_BADLANG=0 exec /usr/bin/perl '${body}' '${socketPath}' "$@"\n`,
-  );
-  chmodSync(join(bin, name), 0o755);
+  writeScript(join(bin, name), `PERL_BADLANG=0 exec /usr/bin/perl '${body}' '${socketPath}' "$@"`);
   return { bin, calls };
 }
 
@@ -121,4 +119,15 @@ export function says(text: string, code = 0): Handler {
     await turn.print(text);
     turn.exit(code);
   };
+}
+
+/** A turn that the test ends when it likes. */
+export function held() {
+  const { open: begin, opened: begun } = createGate<FakeTurn>();
+  return { begun, handler: (turn => begin(turn)) as Handler };
+}
+
+export async function finish(turn: FakeTurn, words: string): Promise<void> {
+  await turn.print(`${words}\n`);
+  turn.exit();
 }

@@ -369,3 +369,13 @@ export function word(login: string, body: string, more: Partial<FakeWord> = {}):
 }
 
 let words = 100;
+
+/** What somebody else does in another clone, and pushes. */
+export function pushed(forge: Fake, branch: string, files: Readonly<Record<string, string>>): void {
+  const clone = folder('ralph-other-');
+  clone.git('clone', '--quiet', '--branch', branch, forge.bare.dir, '.');
+  for (const [name, text] of Object.entries(files)) clone.write(name, text);
+  clone.git('add', '--all');
+  clone.git('commit', '--quiet', '--message', 'theirs');
+  clone.git('push', '--quiet', 'origin', `HEAD:${branch}`);
+}

@@ -40,3 +40,8 @@ export function only<Type extends RunEvent['type']>(
 ): readonly Extract<RunEvent, { type: Type }>[] {
   return events.filter((event): event is Extract<RunEvent, { type: Type }> => event.type === type);
 }
+
+/** The prompt of an iteration. */
+export function promptOf(work: Pick<Repo, 'dir'>, runId: string, iteration: number): string {
+  return readFileSync(runPaths(projectPaths(work.dir), runId).iteration(iteration).prompt, 'utf8');
+}

@@ -14,7 +14,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, onTestFinished } from 'vitest';
+import { isProblem } from '../../src/domain/text/problem.ts';
 import { freePort } from '../../src/fleet/cluster.ts';
+import { type Database, openDatabase } from '../../src/fleet/database.ts';
 import { findPostgres } from '../../src/fleet/programs.ts';
 import { sha256 } from '../../src/platform/hash.ts';
 import { type OwnedProcess, startProcess } from '../../src/platform/process.ts';
@@ -63,6 +65,14 @@ export function sharedPostgres(): () => Postgres {
     if (!postgres) throw new Error('no server yet: ask for it in a test');
     return postgres;
   };
+}
+
+/** Closed with the test. */
+export async function openedDatabase(url: string): Promise<Database> {
+  const opened = await openDatabase(url, {});
+  if (isProblem(opened)) throw new Error(opened.what);
+  onTestFinished(() => opened.close());
+  return opened;
 }
 
 export interface PostgresOptions {

@@ -1,10 +1,9 @@
 /** Runs the real bin as a user would, in an environment of the test's own making. */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import { gitEnv } from './repo.ts';
+import { folder, gitEnv } from './repo.ts';
 
 export const BIN = join(import.meta.dirname, '../../dist/bin/ralph.cjs');
 
@@ -88,8 +87,7 @@ export function startRalph(args: readonly string[], options: RalphOptions): Runn
 }
 
 export function testEnv({ env = {}, path = [] }: Pick<RalphOptions, 'env' | 'path'>): Record<string, string> {
-  const home = mkdtempSync(join(tmpdir(), 'ralph-home-'));
-  onTestFinished(() => rmSync(home, { recursive: true, force: true }));
+  const home = folder('ralph-home-').dir;
   const base = gitEnv();
   return {
     ...base,

@@ -1,6 +1,6 @@
 /** A fresh folder for one test, a git repository if it wants one. Everything in it is removed afterwards. */
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { onTestFinished } from 'vitest';
@@ -9,6 +9,8 @@ export interface Repo {
   readonly dir: string;
   path(name: string): string;
   write(name: string, content: string): void;
+  /** A program that is this text; its path. */
+  script(name: string, text: string): string;
   read(name: string): string;
   git(...args: string[]): string;
   settings(settings: unknown): void;
@@ -18,6 +20,19 @@ export function folder(name = 'ralph test '): Repo {
   const dir = mkdtempSync(join(tmpdir(), name));
   onTestFinished(() => rmSync(dir, { recursive: true, force: true, maxRetries: 3 }));
   return repoAt(dir);
+}
+
+/** A program: of a text without a first line that says what it is, a shell script. Its path. */
+export function writeScript(path: string, text: string): string {
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, text.startsWith('#!') ? text : `#!/bin/sh\n${text}\n`);
+  chmodSync(path, 0o755);
+  return path;
+}
+
+/** An agent that is this shell script, in a folder of its own. */
+export function scriptedAgent(script: string): string {
+  return folder('ralph-agent-').script('agent', script);
 }
 
 const MOST_OUTPUT = 64 * 1024 * 1024;
@@ -39,6 +54,7 @@ export function repoAt(dir: string): Repo {
     dir,
     path,
     write,
+    script: (file, text) => writeScript(path(file), text),
     read: file => readFileSync(path(file), 'utf8'),
     git: (...args) =>
       execFileSync('git', args, {
@@ -50,6 +66,12 @@ export function repoAt(dir: string): Repo {
       }),
     settings: settings => write('.ralph/settings.json', JSON.stringify(settings, null, 2)),
   };
+}
+
+/** All files below it, by their whole paths. */
+export function filesIn(dir: string): readonly string[] {
+  const all = readdirSync(dir, { recursive: true, withFileTypes: true });
+  return all.filter(entry => entry.isFile()).map(entry => join(entry.parentPath, entry.name));
 }
 
 /** The path of it has a space in it, on purpose. */

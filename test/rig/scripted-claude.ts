@@ -1,5 +1,5 @@
 /** A `claude` that is a program of the rig, the folder where it finds what to do, and the turns that it took. */
-import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { folder } from './repo.ts';
 
@@ -13,12 +13,9 @@ export interface ScriptedClaude<Turn> {
 
 /** `program`: its file in this folder. */
 export function scriptedClaude<Turn>(program: string): ScriptedClaude<Turn> {
-  const { dir: orders } = folder('scripted-claude-');
-  const bin = join(orders, 'bin');
-  mkdirSync(bin);
-  const script = join(import.meta.dirname, program);
-  writeFileSync(join(bin, 'claude'), `#!/bin/sh\nexec "${process.execPath}" "${script}" "$@"\n`);
-  chmodSync(join(bin, 'claude'), 0o755);
+  const { dir: orders, path, script } = folder('scripted-claude-');
+  const bin = path('bin');
+  script('bin/claude', `exec "${process.execPath}" "${join(import.meta.dirname, program)}" "$@"`);
   const log = join(orders, 'turns.log');
   return {
     orders,

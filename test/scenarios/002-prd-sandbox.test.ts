@@ -1,6 +1,4 @@
 /** `ralph prd run` in a sandbox and without one, seed 002's verification items 5 and 6: one iteration on a list of one story. */
-import { chmodSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { srt } from '../../src/sandbox/srt.ts';
 import { ralph } from '../rig/ralph.ts';
@@ -19,9 +17,7 @@ echo '{"skipReview":true}' > .ralph-active
 
 async function oneIteration(...flags: string[]) {
   const project = prdRepo();
-  const command = join(folder('ralph agent ').dir, 'agent');
-  writeFileSync(command, SCRIPT);
-  chmodSync(command, 0o755);
+  const command = folder('ralph agent ').script('agent', SCRIPT);
   const env = { TMPDIR: folder('rt').dir }; // short: a socket's path has no room for more
   const args = ['prd', 'run', '--agent', command, '-n', '1', '--json', ...flags];
   const { code, stdout, stderr } = await ralph(args, { cwd: project.dir, env });

@@ -92,8 +92,7 @@ touch "$HOME/.local/state/ralph/forged"; umount "$HOME/.local/state/ralph"
 echo "parent $PPID, user $(id -u)" >seen; ls -A "$HOME/.local/state/ralph" >>seen
 echo '<response>DONE</response>'
 `;
-  project.write('agent', script);
-  chmodSync(project.path('agent'), 0o755);
+  project.script('agent', script);
   for (const path of [
     home.dir,
     home.path('.local'),

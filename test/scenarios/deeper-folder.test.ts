@@ -1,17 +1,11 @@
 import { execFileSync } from 'node:child_process';
-import { chmodSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { ralph } from '../rig/ralph.ts';
-import { folder, gitEnv, type Repo, repo } from '../rig/repo.ts';
+import { folder, gitEnv, type Repo, repo, scriptedAgent } from '../rig/repo.ts';
 
 const COMMIT = { scm: { command: 'git', tasks: ['commit'] } };
 
-function agentOf(script: string): string {
-  const place = folder('ralph-agent-');
-  place.write('agent', `#!/bin/sh\n${script}\necho '<promise>COMPLETE</promise>'\n`);
-  chmodSync(place.path('agent'), 0o755);
-  return place.path('agent');
-}
+const agentOf = (script: string) => scriptedAgent(`${script}\necho '<promise>COMPLETE</promise>'`);
 
 async function loop(cwd: string, script: string, ...words: readonly string[]) {
   const args = ['loop', 'Do it', '--max-iterations', '1', '--json', '--agent', agentOf(script), ...words];

@@ -1,13 +1,11 @@
 /** An agent that deletes `.ralph`, by `git clean -fdx` or by name: the run continues, and what was written down is there afterwards. */
-import { chmodSync, existsSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { existsSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
 import { story } from '../domain/stories/stories.ts';
 import { type FakeTurn, fakeAgent } from '../rig/fake-agent.ts';
 import { createGate } from '../rig/gate.ts';
 import { ralph, startRalph } from '../rig/ralph.ts';
-import { type Repo, repo } from '../rig/repo.ts';
+import { folder, type Repo, repo } from '../rig/repo.ts';
 import { approve, handIn, prdRepo, prdRun, works } from '../rig/stories.ts';
 
 const SETTINGS = { protect: ['test/**'] };
@@ -20,13 +18,10 @@ function project(): Repo {
 
 /** An agent that is a shell script; `$P` is the project, and `turn N` is true in its Nth turn. */
 function scripted(script: string, { dir }: Repo): string {
-  const folder = mkdtempSync(join(tmpdir(), 'ralph-agent-'));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-  const command = join(folder, 'agent');
-  const setUp = `cat > /dev/null; P='${dir}'; echo >> '${folder}/turns'; turn() { [ "$(wc -l < '${folder}/turns')" -eq "$1" ]; }`;
-  writeFileSync(command, `#!/bin/sh\n${setUp}\n${script}\n`);
-  chmodSync(command, 0o755);
-  return command;
+  const place = folder('ralph-agent-');
+  const turns = `'${place.path('turns')}'`;
+  const setUp = `cat > /dev/null; P='${dir}'; echo >> ${turns}; turn() { [ "$(wc -l < ${turns})" -eq "$1" ]; }`;
+  return place.script('agent', `${setUp}\n${script}`);
 }
 
 const run = (made: Repo, ...args: string[]) => ralph(args, { cwd: made.dir });
@@ -125,8 +120,7 @@ test('a check that deletes it stops nothing either', { tags: 'promise' }, async 
 
 test('a link in its place leads nowhere', async () => {
   const made = project();
-  const elsewhere = mkdtempSync(join(tmpdir(), 'ralph-elsewhere-'));
-  onTestFinished(() => rmSync(elsewhere, { recursive: true, force: true }));
+  const elsewhere = folder('ralph-elsewhere-').dir;
   symlinkSync(elsewhere, made.path('trap'));
   const agent = scripted(`rm -rf .ralph; mv trap .ralph; echo '<response>DONE</response>'`, made);
   const { code } = await run(made, 'run', '-p', 'say it', '--agent', agent);

@@ -1,24 +1,19 @@
-import { chmodSync, existsSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, symlinkSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { ADAPTERS } from '../../src/agents/registry.ts';
 import { examine, type Finding } from '../../src/cli/commands/doctor.ts';
 import { ralph } from '../rig/ralph.ts';
-import { folder, type Repo, repo } from '../rig/repo.ts';
+import { folder, type Repo, repo, writeScript } from '../rig/repo.ts';
 
 const TESTED = Object.fromEntries(ADAPTERS.map(({ name, tested }) => [name, tested]));
 
 /** A PATH that holds git and these programs, a shell script each, and nothing else. */
 function pathWith(programs: Readonly<Record<string, string>>): string {
-  const bin = mkdtempSync(join(tmpdir(), 'ralph-bin-'));
-  onTestFinished(() => rmSync(bin, { recursive: true, force: true }));
+  const bin = folder('ralph-bin-').dir;
   const git = (process.env.PATH ?? '').split(delimiter).map(each => join(each, 'git'));
   symlinkSync(git.find(path => existsSync(path)) ?? '', join(bin, 'git'));
-  for (const [name, script] of Object.entries(programs)) {
-    writeFileSync(join(bin, name), `#!/bin/sh\n${script}\n`);
-    chmodSync(join(bin, name), 0o755);
-  }
+  for (const [name, script] of Object.entries(programs)) writeScript(join(bin, name), script);
   return bin;
 }
 

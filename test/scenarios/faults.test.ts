@@ -1,32 +1,15 @@
 /** Accidents around a run: a ledger that is gone, processes that were left running, a last line of any length, files that git ignores. */
 import { spawn } from 'node:child_process';
-import {
-  chmodSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  truncateSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createJournal, type Entry, openJournal, readJournal } from '../../src/store/journal.ts';
 import { projectPaths, runPaths } from '../../src/store/paths.ts';
 import { writeKilled } from '../rig/ledger.ts';
 import { ralph } from '../rig/ralph.ts';
-import { type Repo, repo } from '../rig/repo.ts';
+import { folder, type Repo, repo } from '../rig/repo.ts';
 
-function program(name: string, script: string): string {
-  const folder = mkdtempSync(join(tmpdir(), 'ralph-bin-'));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-  const command = join(folder, name);
-  writeFileSync(command, `#!/bin/sh\n${script}\n`);
-  chmodSync(command, 0o755);
-  return command;
-}
+const program = (name: string, script: string) => folder('ralph-bin-').script(name, script);
 
 const worker = (script: string) => program('worker', `cat > /dev/null\n${script}`);
 const run = (made: Repo, ...args: string[]) => ralph(args, { cwd: made.dir });

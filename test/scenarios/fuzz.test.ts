@@ -3,11 +3,9 @@
  * documented exit code. The commands run in one process that lives on; a sample runs as a user would start it.
  */
 import {
-  chmodSync,
   cpSync,
   existsSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
   rmSync,
@@ -15,13 +13,13 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import fc from 'fast-check';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { type Answer, startCommands } from '../rig/commands.ts';
 import { changed, pathsOf } from '../rig/damage.ts';
 import { ralph } from '../rig/ralph.ts';
+import { folder, writeScript } from '../rig/repo.ts';
 import { prdRepo } from '../rig/stories.ts';
 import { IS_THOROUGH } from '../rig/thorough.ts';
 
@@ -54,16 +52,11 @@ const example = fc.record({ damages: fc.array(damage, { minLength: 1, maxLength:
 /** A project with a run of each command, a session and settings, and the state folder that belongs to it. */
 async function makeProject() {
   const project = prdRepo();
-  const home = mkdtempSync(join(tmpdir(), 'ralph-fuzz-'));
-  onTestFinished(() => rmSync(home, { recursive: true, force: true, maxRetries: 3 }));
+  const home = folder('ralph-fuzz-').dir;
   const state = join(home, 'state');
   const env = { HOME: home, XDG_STATE_HOME: state };
-  const agent = join(home, 'worker');
-  writeFileSync(
-    agent,
-    `#!/bin/sh\ncat > /dev/null\necho '<response>DONE</response> <promise>COMPLETE</promise>'\n`,
-  );
-  chmodSync(agent, 0o755);
+  const says = `echo '<response>DONE</response> <promise>COMPLETE</promise>'`;
+  const agent = writeScript(join(home, 'worker'), `cat > /dev/null\n${says}`);
   project.settings({ maxTime: 5, protect: ['README.md'] });
   const run = (...args: string[]) => ralph(args, { cwd: project.dir, env });
   await run('run', '-p', 'say it', '--agent', '/bin/true', '-m', '1');

@@ -1,23 +1,11 @@
 /** Keys in the terminal that a run runs in: the real binary, in a real terminal, below a shell that repairs nothing. */
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { type FakeTurn, fakeAgent, type Handler } from '../rig/fake-agent.ts';
-import { createGate } from '../rig/gate.ts';
+import { fakeAgent, finish, held } from '../rig/fake-agent.ts';
 import { ledgerOf, runsOf } from '../rig/ledger.ts';
 import { BIN, testEnv } from '../rig/ralph.ts';
 import { type Repo, repo } from '../rig/repo.ts';
 import { approve, handIn, prdRepo, UNCHANGED, works } from '../rig/stories.ts';
 import { hasTerminal, startTerminal, type Terminal } from '../rig/terminal.ts';
-
-/** A turn that the test ends when it likes. */
-function held() {
-  const { open: begin, opened: begun } = createGate<FakeTurn>();
-  return { begun, handler: (turn => begin(turn)) as Handler };
-}
-
-async function finish(turn: FakeTurn, words: string): Promise<void> {
-  await turn.print(`${words}\n`);
-  turn.exit();
-}
 
 const DONE = '<response>DONE</response>';
 const RUN = `sh -c 'echo $$ >pid; exec "$NODE" "$BIN" run -p go --agent worker'`;

@@ -1,6 +1,6 @@
 /** How often all files of a work tree are looked at in an iteration. */
 import { execFileSync } from 'node:child_process';
-import { appendFileSync, chmodSync } from 'node:fs';
+import { appendFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { fakeAgent } from '../rig/fake-agent.ts';
 import { ralph } from '../rig/ralph.ts';
@@ -12,8 +12,7 @@ function spied() {
   const place = folder('ralph-spied-');
   const real = execFileSync('sh', ['-c', 'command -v git'], { encoding: 'utf8' }).trim();
   const log = place.path('asked');
-  place.write('bin/git', `#!/bin/sh\necho "$*" >> '${log}'\nexec '${real}' "$@"\n`);
-  chmodSync(place.path('bin/git'), 0o755);
+  place.script('bin/git', `echo "$*" >> '${log}'\nexec '${real}' "$@"`);
   return {
     ...{ place, log, bin: place.path('bin') },
     /** What git was asked for before the first turn, and in each turn and after it. */
@@ -28,8 +27,7 @@ function spied() {
 test('once, where the agent does not say that it is done', async () => {
   const { place, log, bin, rounds } = spied();
   const claim = `[ $(grep -c turn '${log}') -lt 3 ] || echo '<promise>COMPLETE</promise>'`;
-  place.write('agent', `#!/bin/sh\necho turn >> '${log}'\ndate +%N >> made\n${claim}\n`);
-  chmodSync(place.path('agent'), 0o755);
+  place.script('agent', `echo turn >> '${log}'\ndate +%N >> made\n${claim}`);
   const work = repo({ a: 'a\n', '.gitignore': '.ralph/\n' });
   const args = ['loop', 'Add', '--check', 'true', '--agent', place.path('agent')];
   const { code, stderr } = await ralph(args, { cwd: work.dir, path: [bin] });

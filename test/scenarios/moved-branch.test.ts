@@ -1,13 +1,10 @@
 /** A branch of the user's that the agent moves, deletes or rewrites: the run does not end well, and what the branch held is kept. */
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { LoopResult } from '../../src/domain/run/result.ts';
 import { story } from '../domain/stories/stories.ts';
 import { type FakeTurn, fakeAgent } from '../rig/fake-agent.ts';
 import { ralph } from '../rig/ralph.ts';
-import { type Repo, repo } from '../rig/repo.ts';
+import { type Repo, repo, scriptedAgent } from '../rig/repo.ts';
 import { approve, handIn, prdRepo, prdRun, works } from '../rig/stories.ts';
 
 const GIT = 'git -c user.name=a -c user.email=a@example.invalid';
@@ -33,12 +30,7 @@ function made(): { readonly project: Repo; readonly before: string } {
 }
 
 function agentOf(script: string): string {
-  const folder = mkdtempSync(join(tmpdir(), 'ralph-agent-'));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-  const command = join(folder, 'agent');
-  writeFileSync(command, `#!/bin/sh\ncat > /dev/null\n${script}\necho '<promise>COMPLETE</promise>'\n`);
-  chmodSync(command, 0o755);
-  return command;
+  return scriptedAgent(`cat > /dev/null\n${script}\necho '<promise>COMPLETE</promise>'`);
 }
 
 async function loop(project: Repo, script: string, ...args: readonly string[]) {

@@ -1,21 +1,11 @@
 /** `--mutate` in `ralph loop` and `ralph prd run`: faults before a run is done, survivors as feedback, and a gate where it is asked for. */
-import {
-  chmodSync,
-  existsSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { srt } from '../../src/sandbox/srt.ts';
-import { projectPaths, runPaths } from '../../src/store/paths.ts';
 import { partsOf } from '../bundle/rig.ts';
 import { fakeAgent } from '../rig/fake-agent.ts';
-import { ledgerOf } from '../rig/ledger.ts';
+import { ledgerOf, promptOf } from '../rig/ledger.ts';
 import { ralph, startRalph } from '../rig/ralph.ts';
 import { folder, type Repo, repo } from '../rig/repo.ts';
 import { approve, handIn, prdRepo, prdRun, UNCHANGED, works } from '../rig/stories.ts';
@@ -43,16 +33,13 @@ const SURVIVOR = {
 
 /** What an agent does: writes the code and a weak test, and in a later turn whatever it is told. */
 function agent(later: string): string {
-  const dir = mkdtempSync(join(tmpdir(), 'ralph-agent-'));
-  onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
-  writeFileSync(join(dir, 'ship.sh'), SHIP);
-  writeFileSync(join(dir, 'test.sh'), WEAK);
-  writeFileSync(join(dir, 'more.sh'), MISSING);
+  const { dir, write, script } = folder('ralph-agent-');
+  write('ship.sh', SHIP);
+  write('test.sh', WEAK);
+  write('more.sh', MISSING);
   const first = `cp '${dir}/ship.sh' . && cp '${dir}/test.sh' test/t.sh`;
-  const script = `#!/bin/sh\ncat > .prompt\nif grep -q ge ship.sh; then ${later.replaceAll('MORE', `'${dir}/more.sh'`)}; else ${first}; fi\necho '<promise>COMPLETE</promise>'\n`;
-  writeFileSync(join(dir, 'agent'), script);
-  chmodSync(join(dir, 'agent'), 0o755);
-  return join(dir, 'agent');
+  const text = `cat > .prompt\nif grep -q ge ship.sh; then ${later.replaceAll('MORE', `'${dir}/more.sh'`)}; else ${first}; fi\necho '<promise>COMPLETE</promise>'`;
+  return script('agent', text);
 }
 
 const LISTENS = 'grep -q "would not notice" .prompt && cat MORE >> test/t.sh';
@@ -64,10 +51,6 @@ async function loop(work: Repo, later: string, ...args: string[]) {
   return { code, stderr, result: stdout === '' ? undefined : JSON.parse(stdout) };
 }
 
-function prompt(work: Repo, runId: string, iteration: number): string {
-  return readFileSync(runPaths(projectPaths(work.dir), runId).iteration(iteration).prompt, 'utf8');
-}
-
 describe('without a gate', () => {
   test('the agent is told once what its checks would not notice, and the score is everywhere', async () => {
     const work = repo(START);
@@ -75,7 +58,7 @@ describe('without a gate', () => {
     expect({ code, stderr }).toMatchObject({ code: 0 });
     expect(result.iterations).toHaveLength(2);
     expect(result.mutation).toMatchObject({ score: 100, survivors: [] });
-    expect(prompt(work, result.runId, 2)).toContain(
+    expect(promptOf(work, result.runId, 2)).toContain(
       `Your checks would not notice this: \`ship.sh:2\`, ${SURVIVOR.change}; \`sh test/t.sh\` stayed green.`,
     );
     expect(stderr).toContain('  Mutation: 100 %');
@@ -125,7 +108,7 @@ describe('--mutate-min', () => {
     const { code, result } = await loop(work, LISTENS, '--mutate-min', '100');
     expect(code).toBe(0);
     expect(result.mutation.score).toBe(100);
-    expect(prompt(work, result.runId, 2)).toContain(
+    expect(promptOf(work, result.runId, 2)).toContain(
       'and at least 100 % is asked for: nothing counts as done before.',
     );
   });
@@ -161,7 +144,7 @@ describe('--mutate-min', () => {
     );
     expect(code).toBe(1);
     expect(stderr).toContain('No faults were tried');
-    expect(prompt(work, result.runId, 2)).toContain('That did not work: test -e seen/large');
+    expect(promptOf(work, result.runId, 2)).toContain('That did not work: test -e seen/large');
     const open = await loop(repo(START), DEAF, '--mutate', '--setup', 'false');
     expect(open).toMatchObject({ code: 0, stderr: expect.stringContaining('No faults were tried: false') });
     expect(open.result.mutation).toBeUndefined();

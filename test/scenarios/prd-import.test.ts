@@ -1,5 +1,5 @@
 /** `ralph prd import` of Markdown task lists, and of GitHub issues through `gh`. */
-import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { Story } from '../../src/domain/stories/story.ts';
@@ -147,13 +147,10 @@ function fakeGh(answer: {
   readonly exit?: number;
   readonly says?: string;
 }): string {
-  const bin = join(folder().dir, 'bin');
-  mkdirSync(bin, { recursive: true });
-  writeFileSync(join(bin, 'answer.json'), JSON.stringify(answer.issues ?? []));
+  const { dir: bin, write, script } = folder();
+  write('answer.json', JSON.stringify(answer.issues ?? []));
   const says = `echo '${answer.says ?? ''}' >&2`;
-  const script = `#!/bin/sh\necho "$@" > '${bin}/asked'\n${says}\ncat '${bin}/answer.json'\nexit ${answer.exit ?? 0}\n`;
-  writeFileSync(join(bin, 'gh'), script);
-  chmodSync(join(bin, 'gh'), 0o755);
+  script('gh', `echo "$@" > '${bin}/asked'\n${says}\ncat '${bin}/answer.json'\nexit ${answer.exit ?? 0}`);
   return bin;
 }
 
@@ -231,8 +228,7 @@ describe('issues of a GitHub repository', () => {
 
   test('a gh in the project is not run, and a missing one is named', async () => {
     const made = repo();
-    made.write('bin/gh', '#!/bin/sh\ntouch ran\n');
-    chmodSync(made.path('bin/gh'), 0o755);
+    made.script('bin/gh', 'touch ran');
     const { code, stderr } = await importing(made, GITHUB, [made.path('bin')]);
     expect([code, existsSync(made.path('ran'))]).toEqual([2, false]);
     expect(stderr).toContain('gh auth login');

@@ -1,22 +1,13 @@
 /** What was proven and how: honest runs at each level, and what is said of those that are not. */
-import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
 import { projectPaths, runPaths } from '../../src/store/paths.ts';
-import { ledgerOf } from '../rig/ledger.ts';
+import { ledgerOf, promptOf } from '../rig/ledger.ts';
 import { ralph } from '../rig/ralph.ts';
-import { type Repo, repo } from '../rig/repo.ts';
+import { type Repo, repo, scriptedAgent } from '../rig/repo.ts';
 
-/** An agent that is this shell script; its prompt is on stdin. */
-function agent(script: string): string {
-  const folder = mkdtempSync(join(tmpdir(), 'ralph-agent-'));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-  const path = join(folder, 'agent');
-  writeFileSync(path, `#!/bin/sh\ncat > .prompt\n${script}\n`);
-  chmodSync(path, 0o755);
-  return path;
-}
+/** Its prompt is on stdin. */
+const agent = (script: string) => scriptedAgent(`cat > .prompt\n${script}`);
 
 const CLAIM = `echo '<promise>COMPLETE</promise>'`;
 
@@ -24,11 +15,6 @@ async function loop(work: Repo, script: string, ...args: string[]) {
   const command = ['loop', 'Fix it', '--agent', agent(script), '--max-iterations', '3', '--json', ...args];
   const { code, stdout, stderr } = await ralph(command, { cwd: work.dir });
   return { code, stderr, result: stdout === '' ? undefined : JSON.parse(stdout) };
-}
-
-/** The prompt of an iteration. */
-function prompt(work: Repo, runId: string, iteration: number): string {
-  return readFileSync(runPaths(projectPaths(work.dir), runId).iteration(iteration).prompt, 'utf8');
 }
 
 const IGNORED = { '.gitignore': '.prompt\nnode_modules/\n*.local\n' };
@@ -97,7 +83,9 @@ describe('the level of proof', () => {
     expect(code).toBe(0);
     expect(result.iterations).toHaveLength(2);
     expect(result.iterations[0].allChecksPassed).toBe(false);
-    expect(prompt(work, result.runId, 2)).toContain('passes in your work tree and fails in a clean checkout');
+    expect(promptOf(work, result.runId, 2)).toContain(
+      'passes in your work tree and fails in a clean checkout',
+    );
     expect(result.proof.level).toBe('clean');
   });
 
@@ -133,10 +121,10 @@ describe('a check that changes what is protected', () => {
       voided: expect.stringContaining('a check before it'),
     });
     expect(stderr).toContain('is void: it changed what is protected (test/a was changed)');
-    expect(prompt(work, result.runId, 2)).toContain(
+    expect(promptOf(work, result.runId, 2)).toContain(
       'The check `sh build.sh` changed something that is protected',
     );
-    expect(prompt(work, result.runId, 2)).toContain('It counts as failed whatever its exit code');
+    expect(promptOf(work, result.runId, 2)).toContain('It counts as failed whatever its exit code');
     expect(work.read('test/a')).toBe('a\n');
     const entries = ledgerOf(work, result.runId);
     expect(entries.find(entry => entry.type === 'violation')).toMatchObject({
@@ -161,7 +149,7 @@ describe('what the checks rest on', () => {
     const { code, result, stderr } = await loop(work, script, '--check', 'sh check.sh');
     expect(code).toBe(0);
     expect(result.proof.checkInputsChanged).toEqual(['check.sh']);
-    expect(prompt(work, result.runId, 2)).toContain('What the checks rest on is not what it was');
+    expect(promptOf(work, result.runId, 2)).toContain('What the checks rest on is not what it was');
     expect(stderr).toContain('What the checks rest on was changed: check.sh');
   });
 
@@ -173,7 +161,7 @@ describe('what the checks rest on', () => {
     const { code, result } = await loop(work, script, '--check', 'sh check.sh', '--strict');
     expect(code).toBe(0);
     expect(result.iterations).toHaveLength(2);
-    expect(prompt(work, result.runId, 2)).toContain('Nothing counts as proven until it is as it was');
+    expect(promptOf(work, result.runId, 2)).toContain('Nothing counts as proven until it is as it was');
     expect(result.proof.checkInputsChanged).toEqual([]);
   });
 

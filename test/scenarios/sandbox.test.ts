@@ -1,18 +1,7 @@
 /** The sandbox through the real bin: what is said when there is none, what the run leaves, and the contract with sbx. */
-import {
-  chmodSync,
-  existsSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  realpathSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readdirSync, readFileSync, realpathSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { RunEvent } from '../../src/domain/run/event.ts';
 import { srt } from '../../src/sandbox/srt.ts';
 import { ralph, startRalph } from '../rig/ralph.ts';
@@ -23,9 +12,7 @@ const PROMPT = ['-p', `Say ${DONE}`];
 
 /** An agent that is a shell script: behind the wall there is no socket to steer it by. */
 function agent(project: Repo, script: string, settings: Readonly<Record<string, unknown>> = {}): void {
-  const command = join(folder('ralph agent ').dir, 'agent');
-  writeFileSync(command, `#!/bin/sh\ncat > /dev/null\n${script}\n`);
-  chmodSync(command, 0o755);
+  const command = folder('ralph agent ').script('agent', `cat > /dev/null\n${script}`);
   project.settings({ agent: { command }, ...settings });
 }
 
@@ -274,10 +261,8 @@ esac
 describe('the contract with sbx', () => {
   async function withSbx(args: readonly string[], settings = {}, sbx = FAKE_SBX) {
     const project = repo();
-    const bin = mkdtempSync(join(tmpdir(), 'ralph-sbx-bin-'));
-    onTestFinished(() => rmSync(bin, { recursive: true, force: true }));
-    writeFileSync(join(bin, 'sbx'), sbx);
-    chmodSync(join(bin, 'sbx'), 0o755);
+    const { dir: bin, script } = folder('ralph-sbx-bin-');
+    script('sbx', sbx);
     const log = join(bin, 'log');
     agent(project, `echo "$IS_SANDBOX $RALPH_SANDBOX ${DONE}"`, settings);
     const env = { SBX_LOG: log, NPM_TOKEN: 'abcdefghijk' };

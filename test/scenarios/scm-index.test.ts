@@ -1,16 +1,11 @@
 import { chmodSync, existsSync, watch, writeFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { ralph, startRalph } from '../rig/ralph.ts';
-import { folder, type Repo, repo } from '../rig/repo.ts';
+import { type Repo, repo, scriptedAgent } from '../rig/repo.ts';
 
 const DONE = 'echo "<response>DONE</response>"';
 
-function agentOf(script: string): string {
-  const place = folder('ralph-agent-');
-  place.write('agent', `#!/bin/sh\n${script}\n${DONE}\n`);
-  chmodSync(place.path('agent'), 0o755);
-  return place.path('agent');
-}
+const agentOf = (script: string) => scriptedAgent(`${script}\n${DONE}`);
 
 function run(work: Repo, script: string, settings: object = {}) {
   work.settings({ scm: { command: 'git', tasks: ['commit'] }, ...settings });

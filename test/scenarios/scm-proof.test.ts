@@ -1,15 +1,9 @@
 import { execFileSync } from 'node:child_process';
-import { chmodSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { ralph } from '../rig/ralph.ts';
-import { folder, gitEnv, type Repo, repo } from '../rig/repo.ts';
+import { folder, gitEnv, type Repo, repo, scriptedAgent } from '../rig/repo.ts';
 
-function agentOf(script: string): string {
-  const place = folder('ralph-agent-');
-  place.write('agent', `#!/bin/sh\n${script}\necho "<response>DONE</response>"\n`);
-  chmodSync(place.path('agent'), 0o755);
-  return place.path('agent');
-}
+const agentOf = (script: string) => scriptedAgent(`${script}\necho "<response>DONE</response>"`);
 
 async function run(work: Repo, script: string, check: string, settings: object = {}) {
   const scm = { command: 'git', tasks: ['commit'] };
@@ -134,8 +128,7 @@ test('what a check does not need is left out, and the rest is proven with what g
   const work = repo({ a: 'a\n', '.gitignore': 'deps\n' });
   work.write('a', 'mine\n');
   work.write('notes', 'mine\n');
-  work.write('deps/tool', '#!/bin/sh\ntest -e made\n');
-  chmodSync(work.path('deps/tool'), 0o755);
+  work.script('deps/tool', 'test -e made');
   const check = 'deps/tool';
   const { code, stderr, result } = await run(work, 'echo made > made; echo k > .env', check);
   expect(code, stderr).toBe(0);

@@ -1,18 +1,12 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { chmodSync, existsSync, mkdirSync, watch, writeFileSync } from 'node:fs';
+import { existsSync, watch, writeFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { ralph, startRalph } from '../rig/ralph.ts';
-import { folder, gitEnv, type Repo, repo } from '../rig/repo.ts';
+import { folder, gitEnv, type Repo, repo, scriptedAgent } from '../rig/repo.ts';
 
 const DONE = 'echo "<response>DONE</response>"';
 
-/** An agent that is a shell script. */
-function agentOf(script: string): string {
-  const place = folder('ralph-agent-');
-  place.write('agent', `#!/bin/sh\n${script}\n${DONE}\n`);
-  chmodSync(place.path('agent'), 0o755);
-  return place.path('agent');
-}
+const agentOf = (script: string) => scriptedAgent(`${script}\n${DONE}`);
 
 function run(work: Repo, script: string, settings: object = {}) {
   work.settings({ scm: { command: 'git', tasks: ['commit'] }, ...settings });
@@ -98,9 +92,7 @@ describe('a commit of Ralph', () => {
 
   test('runs the hooks of the user, and says when one changed it', { tags: 'promise' }, async () => {
     const work = repo({ a: 'a\n' });
-    mkdirSync(work.path('.git/hooks'), { recursive: true });
-    writeFileSync(work.path('.git/hooks/pre-commit'), '#!/bin/sh\necho hook > by-hook; git add by-hook\n');
-    chmodSync(work.path('.git/hooks/pre-commit'), 0o755);
+    work.script('.git/hooks/pre-commit', 'echo hook > by-hook; git add by-hook');
     work.git('remote', 'add', 'origin', '/nowhere');
     work.git('config', 'push.default', 'current');
     const tasks = ['commit', 'push'];
@@ -156,12 +148,7 @@ describe('source control that fails', () => {
     tags: ['promise', 'P-scm-failed'],
   }, async () => {
     const work = repo({ a: 'a\n' });
-    mkdirSync(work.path('.git/hooks'), { recursive: true });
-    writeFileSync(
-      work.path('.git/hooks/pre-commit'),
-      '#!/bin/sh\ntest -e allowed || { echo "fatal: no"; exit 1; }\n',
-    );
-    chmodSync(work.path('.git/hooks/pre-commit'), 0o755);
+    work.script('.git/hooks/pre-commit', 'test -e allowed || { echo "fatal: no"; exit 1; }');
     work.write('.gitignore', 'allowed\n');
     work.git('add', '.gitignore');
     work.git('commit', '-q', '--no-verify', '-m', 'ignore');

@@ -3,25 +3,13 @@ import { existsSync, readdirSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { projectPaths, runPaths } from '../../src/store/paths.ts';
 import { init, result, speaks, text, toolResult, toolUse } from '../rig/claude-stream.ts';
-import { type FakeTurn, fakeAgent, type Handler } from '../rig/fake-agent.ts';
-import { createGate } from '../rig/gate.ts';
+import { fakeAgent, finish, type Handler, held } from '../rig/fake-agent.ts';
 import { ledgerOf, only, runsOf } from '../rig/ledger.ts';
 import { ralph, startRalph } from '../rig/ralph.ts';
 import { type Repo, repo } from '../rig/repo.ts';
 
 const DONE = '<response>DONE</response>';
 const COMPLETE = '<promise>COMPLETE</promise>';
-
-/** A turn that the test ends when it likes. */
-function held() {
-  const { open: begin, opened: begun } = createGate<FakeTurn>();
-  return { begun, handler: (turn => begin(turn)) as Handler };
-}
-
-async function finish(turn: FakeTurn, words: string): Promise<void> {
-  await turn.print(`${words}\n`);
-  turn.exit();
-}
 
 const steer = (project: Repo, ...args: string[]) => ralph(args, { cwd: project.dir });
 

@@ -1,17 +1,7 @@
 // biome-ignore-all lint/suspicious/noExplicitAny: a forger does not care for types
 /** `ralph report --bundle` and `ralph verify`, as one person writes a bundle and another one looks at it. */
 import { execFileSync, spawnSync } from 'node:child_process';
-import {
-  chmodSync,
-  cpSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  truncateSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, cpSync, mkdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -93,8 +83,7 @@ describe('an honest bundle', () => {
     const key = run.key('key');
     allow(run.signers, 'dev@example.invalid', key);
     const signed = await run.report('--sign-key', key);
-    const home = mkdtempSync(join(tmpdir(), 'ralph-nobody-'));
-    onTestFinished(() => rmSync(home, { recursive: true, force: true }));
+    const home = folder('ralph-nobody-').dir;
     const clone = join(home, 'clone');
     cpSync(cloneOf(run), clone, { recursive: true });
     cpSync(signed, join(home, 'run.proof'));

@@ -1,5 +1,4 @@
 /** Which agent works, what it is called, and which model it gets. */
-import { chmodSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { defaultSettings } from '../../src/config/settings.ts';
 import type { Settings } from '../../src/config/settings-shape.ts';
@@ -15,10 +14,7 @@ interface Given {
 
 function place({ installed = ['claude', 'codex'], settings = {}, fromFiles = {} }: Given) {
   const home = folder();
-  for (const name of installed) {
-    home.write(`bin/${name}`, '#!/bin/sh\n');
-    chmodSync(home.path(`bin/${name}`), 0o755);
-  }
+  for (const name of installed) home.script(`bin/${name}`, '');
   home.write('bin/plain', 'not executable');
   const world = { cwd: home.dir, env: { PATH: home.path('bin') } };
   return { all: { ...defaultSettings('run'), ...settings }, fromFiles, world };

@@ -1,5 +1,4 @@
 /** Checks that cannot be started are found before the first turn, and what only a shell can judge is left to it. */
-import { chmodSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { missingCommands } from '../../src/turns/missing-commands.ts';
 import { folder } from '../rig/repo.ts';
@@ -7,10 +6,7 @@ import { folder } from '../rig/repo.ts';
 function problems(command: string): readonly string[] {
   const place = folder();
   place.write('package.json', '{"scripts":{"test":"node --test","lint":"biome"}}');
-  for (const name of ['bin/npm', 'bin/make', 'check.sh']) {
-    place.write(name, '#!/bin/sh\n');
-    chmodSync(place.path(name), 0o755);
-  }
+  for (const name of ['bin/npm', 'bin/make', 'check.sh']) place.script(name, '');
   place.write('plain.sh', '');
   const found = missingCommands([command], { cwd: place.dir, env: { PATH: place.path('bin') } });
   return found.map(({ where, what, fix }) => `${where}: ${what}; ${fix}`);

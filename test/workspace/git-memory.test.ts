@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { chmodSync, existsSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { readStatus } from '../../src/workspace/tree-status.ts';
 import { folder, repo, stateEnv } from '../rig/repo.ts';
@@ -8,8 +8,7 @@ import { folder, repo, stateEnv } from '../rig/repo.ts';
 function spied() {
   const place = folder('spied');
   const real = execFileSync('sh', ['-c', 'command -v git'], { encoding: 'utf8' }).trim();
-  place.write('bin/git', `#!/bin/sh\necho "$1" >> '${place.path('asked')}'\nexec '${real}' "$@"\n`);
-  chmodSync(place.path('bin/git'), 0o755);
+  place.script('bin/git', `echo "$1" >> '${place.path('asked')}'\nexec '${real}' "$@"`);
   const rest = stateEnv();
   const env = { ...rest, PATH: `${place.path('bin')}:${rest.PATH}` };
   return {

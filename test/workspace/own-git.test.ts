@@ -1,9 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import {
-  chmodSync,
   existsSync,
-  mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
   renameSync,
@@ -12,12 +9,11 @@ import {
   truncateSync,
   writeFileSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { statePaths } from '../../src/store/state.ts';
 import { type OwnGit, openOwnGit } from '../../src/workspace/own-git.ts';
-import { folder, type Repo, repo, stateEnv } from '../rig/repo.ts';
+import { folder, type Repo, repo, stateEnv, writeScript } from '../rig/repo.ts';
 
 async function open(cwd: string, env = stateEnv()): Promise<OwnGit> {
   const own = await openOwnGit({ cwd, env });
@@ -31,11 +27,7 @@ async function treeOf(own: OwnGit): Promise<string> {
   return snapshot.tree;
 }
 
-function emptyFolder(): string {
-  const dir = mkdtempSync(join(tmpdir(), 'ralph-clean-'));
-  onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
-  return dir;
-}
+const emptyFolder = () => folder('ralph-clean-').dir;
 
 describe('a snapshot', () => {
   test('of a clean tree is the tree of its commit, and another after each change', {
@@ -213,9 +205,7 @@ describe('its own directory', () => {
     const own = await open(work.dir, env);
     const path = statePaths(env).git(own.top);
     const ran = join(emptyFolder(), 'ran');
-    mkdirSync(join(path, 'hooks'));
-    writeFileSync(join(path, 'hooks/post-index-change'), `#!/bin/sh\ntouch '${ran}'\n`);
-    chmodSync(join(path, 'hooks/post-index-change'), 0o755);
+    writeScript(join(path, 'hooks/post-index-change'), `touch '${ran}'`);
     writeFileSync(join(path, 'config'), `[core]\n\tfsmonitor = "touch '${ran}'"\n`);
     await own.begin();
     work.write('x', 'x');

@@ -1,5 +1,4 @@
 /** Where nothing of the user's has a part in a commit it is made without git commit, and it is the same. */
-import { chmodSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { capture } from '../../src/platform/capture.ts';
 import { commitInside } from '../../src/workspace/commit-in-repository.ts';
@@ -67,10 +66,7 @@ test.each([
   one.git('fsck', '--strict');
 });
 
-const hook = (path: string) => (work: Repo) => {
-  work.write(path, '#!/bin/sh\n');
-  chmodSync(work.path(path), 0o755);
-};
+const hook = (path: string) => (work: Repo) => void work.script(path, '');
 const setting = (key: string, value: string) => (work: Repo) => void work.git('config', key, value);
 
 type Case = readonly [string, (work: Repo) => void, Readonly<Record<string, string>>?];

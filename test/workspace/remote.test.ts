@@ -1,5 +1,5 @@
 /** What is exchanged with a repository elsewhere: a branch moves only from where it was left, and nothing waits for ever. */
-import { chmodSync, existsSync, writeFileSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
 import { isProblem } from '../../src/domain/text/problem.ts';
@@ -59,9 +59,7 @@ test('a branch moves from where it was left, and stays when somebody else has mo
 test('what is under way ends when nobody wants it any more', async () => {
   const abort = new AbortController();
   const { there, remote, one } = await exchange(abort.signal);
-  const hook = join(there.dir, 'hooks/pre-receive');
-  writeFileSync(hook, '#!/bin/sh\ntouch reached\nwhile [ ! -e go ]; do sleep 0.05; done\n');
-  chmodSync(hook, 0o755);
+  there.script('hooks/pre-receive', 'touch reached\nwhile [ ! -e go ]; do sleep 0.05; done');
   const put = remote.put(one, BRANCH);
   await vi.waitFor(() => expect(existsSync(join(there.dir, 'reached'))).toBe(true), { timeout: 60_000 });
   abort.abort();

@@ -1,5 +1,5 @@
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
-import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { identify, type ProcessId } from '../../src/platform/process-table.ts';
@@ -499,16 +499,13 @@ test('a lock that another git lets go of in a moment is waited for', async () =>
   const bin = folder('ralph git ');
   const real = execFileSync('sh', ['-c', 'command -v git'], { encoding: 'utf8' }).trim();
   const lock = `fatal: cannot lock ref 'refs/heads/ralph/w': Unable to create '/x/w.lock': File exists.`;
-  bin.write(
+  bin.script(
     'git',
-    `#!/bin/sh
-case "$*" in *"worktree add"*)
+    `case "$*" in *"worktree add"*)
   if [ ! -e '${bin.path('tried')}' ]; then : > '${bin.path('tried')}'; echo "${lock}" >&2; exit 128; fi ;;
 esac
-exec '${real}' "$@"
-`,
+exec '${real}' "$@"`,
   );
-  chmodSync(bin.path('git'), 0o755);
   const worktree = await opened(work, 'w', { env: { ...env, PATH: `${bin.dir}:${env.PATH}` } });
   expect([worktree.created, worktree.branch]).toEqual([true, 'ralph/w']);
 });
