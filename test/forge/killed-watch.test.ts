@@ -1,14 +1,13 @@
 /** `ralph watch` is killed at each request that it sends: an issue gets one run, one pull request and each comment once. */
 import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import fc from 'fast-check';
 import { expect, test, vi } from 'vitest';
 import { agentOf } from '../rig/ended-run.ts';
-import { createForge, word } from '../rig/forge.ts';
+import { createForge, watchKilled } from '../rig/forge.ts';
 import { ledgerOf, only, runsOf } from '../rig/ledger.ts';
 import { startRalph } from '../rig/ralph.ts';
 import { folder, repo } from '../rig/repo.ts';
-import { IS_CAMPAIGN } from '../rig/thorough.ts';
+import { killPlaces } from '../rig/thorough.ts';
 
 /** Asks first, works with the answer, and counts its turns. */
 const AGENT = `
@@ -29,27 +28,7 @@ async function killedAt(nth: number, when: 'before' | 'after') {
   const flags = ['--once', '--ready', '--poll', '0.05', '--check', 'test -f new.txt'];
   const args = ['watch', ...flags, '--agent', agent];
   const options = { cwd: work.dir, env: forge.env };
-  let process = startRalph(args, options);
-  const answer = () => {
-    const asked = forge.said(12).some(text => text.includes('Which colour?'));
-    const isAnswered = forge.said(12).some(text => text === 'alice: blue');
-    if (asked && !isAnswered) forge.state.comments.push(word('alice', 'blue', { issue: 12 }));
-  };
-  const kill = async (count: number) => {
-    if (count !== nth) return;
-    process.process.kill('SIGKILL');
-    await process.finished;
-  };
-  forge.state.arrives = count => (when === 'before' ? kill(count) : undefined);
-  forge.state.done = async count => {
-    answer();
-    if (when === 'after') await kill(count);
-  };
-  let { code } = await process.finished;
-  for (let again = 0; again < 3 && code !== 0; again++) {
-    process = startRalph(args, options);
-    ({ code } = await process.finished);
-  }
+  const code = await watchKilled(forge, args, options, [nth, when]);
   const said = forge.said(12).filter(text => text.startsWith('ralph-bot'));
   const trees = forge.pushes('ralph/issue-12');
   return {
@@ -73,24 +52,8 @@ const ONCE = {
   labels: ['ralph', 'ralph:done'],
 };
 
-/** All of them in a campaign; else a few, others each time. */
-const LAST = 70;
-const COUNT = IS_CAMPAIGN ? LAST : 5;
-const places = (when: 'before' | 'after') =>
-  fc
-    .sample(
-      fc.shuffledSubarray(
-        Array.from({ length: LAST }, (_, at) => at + 1),
-        { minLength: COUNT, maxLength: COUNT },
-      ),
-      1,
-    )[0]
-    ?.map(nth => [nth, when] as const) ?? [];
-
-test.each([...places('before'), ...places('after')])(
-  'at request %i, %s it is done',
-  { timeout: 240_000 },
-  async (nth, when) => expect(await killedAt(nth, when)).toEqual(ONCE),
+test.each(killPlaces(70, 5))('at request %i, %s it is done', { timeout: 240_000 }, async (nth, when) =>
+  expect(await killedAt(nth, when)).toEqual(ONCE),
 );
 
 test('while its agent works', { timeout: 240_000 }, async () => {

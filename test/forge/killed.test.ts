@@ -1,11 +1,10 @@
 /** Ralph is killed at each request that it sends: nothing is opened, written or pushed twice, and the same command finishes. */
-import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { loopEnded } from '../rig/ended-run.ts';
 import { check, createForge, word } from '../rig/forge.ts';
 import { ralph, startRalph } from '../rig/ralph.ts';
 import { repo } from '../rig/repo.ts';
-import { IS_CAMPAIGN } from '../rig/thorough.ts';
+import { killPlaces } from '../rig/thorough.ts';
 
 const AGENT = `
 prompt=$(cat)
@@ -55,24 +54,8 @@ async function killedAt(nth: number, when: 'before' | 'after', words?: string) {
 
 const ONCE = { counts: [1, 1, 1, true], isReady: true, hasAll: true };
 
-/** All of them in a campaign; else a few, others each time. */
-const LAST = 45;
-const COUNT = IS_CAMPAIGN ? LAST : 6;
-const places = (when: 'before' | 'after') =>
-  fc
-    .sample(
-      fc.shuffledSubarray(
-        Array.from({ length: LAST }, (_, at) => at + 1),
-        { minLength: COUNT, maxLength: COUNT },
-      ),
-      1,
-    )[0]
-    ?.map(nth => [nth, when] as const) ?? [];
-
-test.each([...places('before'), ...places('after')])(
-  'at request %i, %s it is done',
-  { timeout: 240_000 },
-  async (nth, when) => expect(await killedAt(nth, when)).toEqual(ONCE),
+test.each(killPlaces(45, 6))('at request %i, %s it is done', { timeout: 240_000 }, async (nth, when) =>
+  expect(await killedAt(nth, when)).toEqual(ONCE),
 );
 
 test('when a round has been prepared', { timeout: 240_000 }, async () => {

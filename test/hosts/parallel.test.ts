@@ -1,7 +1,5 @@
 /** `ralph prd run --parallel 2` with the real Claude Code building and the real Codex reviewing, in two worktrees at once, and a limit in the middle. */
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { story, storyList } from '../domain/stories/stories.ts';
 import { hostCommand } from '../rig/hosts/host.ts';
@@ -11,6 +9,7 @@ import { resultIn } from '../rig/lanes.ts';
 import type { SideRule } from '../rig/model-server/answer.ts';
 import type { Step } from '../rig/model-server/script.ts';
 import { startRalph } from '../rig/ralph.ts';
+import { repoAt } from '../rig/repo.ts';
 
 const IDS = ['US-001', 'US-002', 'US-003'];
 const DONE = 'lane-step-is-done';
@@ -75,10 +74,7 @@ test('three stories: Claude Code builds, Codex reviews, both lanes wait for one 
   const codex = await hostSession('codex', { steps: [], sides: review });
   onTestFinished(() => codex.close());
   const { repo, env } = claude.place;
-  const write = (file: string, content: string) => {
-    mkdirSync(join(repo, file, '..'), { recursive: true });
-    writeFileSync(join(repo, file), content);
-  };
+  const { write } = repoAt(repo);
   write('.gitignore', '.ralph-active\n.ralph/\n');
   write('ralph/prd.md', '# Demo\n');
   write('ralph/progress.txt', '# Ralph Progress Log\n---\n');

@@ -1,6 +1,6 @@
 /** `ralph prd run` with the real Claude Code and Codex: the whole life of two stories, and what the stop hook does about a cheat. */
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Story, StoryList } from '../../src/domain/stories/story.ts';
@@ -10,6 +10,7 @@ import { runHost } from '../rig/hosts/run.ts';
 import { hostSession } from '../rig/hosts/session.ts';
 import type { Step } from '../rig/model-server/script.ts';
 import { startRalph } from '../rig/ralph.ts';
+import { repoAt } from '../rig/repo.ts';
 
 const PLUGIN = join(import.meta.dirname, '../../plugins/claude');
 const COMPLETE = '<promise>COMPLETE</promise>';
@@ -36,10 +37,7 @@ async function prd(
   const session = await hostSession(name, { steps });
   onTestFinished(() => session.close());
   const { repo, env } = session.place;
-  const write = (file: string, content: string) => {
-    mkdirSync(join(repo, file, '..'), { recursive: true });
-    writeFileSync(join(repo, file), content);
-  };
+  const { write } = repoAt(repo);
   write('.gitignore', '.ralph-active\n.ralph/\n');
   write('ralph/prd.md', '# Demo\n');
   write('ralph/progress.txt', '# Ralph Progress Log\n---\n');

@@ -71,6 +71,22 @@ export function speaks(words: string, extra: Record<string, unknown> = {}): Hand
   };
 }
 
+/** Writes a file with a tool call, then speaks. */
+export function writesFile(
+  file: string,
+  content: string | (() => string),
+  words: string,
+  extra: Record<string, unknown> = {},
+): Handler {
+  return async turn => {
+    await turn.line(init);
+    await turn.line(toolUse('t', 'Write', { file_path: file }));
+    await turn.write(file, typeof content === 'string' ? content : content());
+    for (const record of [toolResult('t', 'written'), text(words), result(extra)]) await turn.line(record);
+    turn.exit();
+  };
+}
+
 export function isTextMode(turn: Pick<FakeTurn, 'argv'>): boolean {
   return turn.argv.includes('text');
 }

@@ -2,6 +2,7 @@
 import { execFileSync } from 'node:child_process';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { onTestFinished } from 'vitest';
+import { type RalphOptions, startRalph } from './ralph.ts';
 import { folder, gitEnv, type Repo } from './repo.ts';
 
 export const TOKEN = 'ghp_0123456789abcdefghijABCDEFGHIJ012345';
@@ -378,4 +379,35 @@ export function pushed(forge: Fake, branch: string, files: Readonly<Record<strin
   clone.git('add', '--all');
   clone.git('commit', '--quiet', '--message', 'theirs');
   clone.git('push', '--quiet', 'origin', `HEAD:${branch}`);
+}
+
+/** `ralph watch`, killed at a request, and started again until it is done. alice answers what it asks at issue 12. Returns its exit code. */
+export async function watchKilled(
+  forge: Fake,
+  args: readonly string[],
+  options: RalphOptions,
+  [nth, when]: readonly [number, 'before' | 'after'],
+): Promise<number | null> {
+  let process = startRalph(args, options);
+  const answer = () => {
+    const asked = forge.said(12).some(text => text.includes('Which colour?'));
+    const isAnswered = forge.said(12).some(text => text === 'alice: blue');
+    if (asked && !isAnswered) forge.state.comments.push(word('alice', 'blue', { issue: 12 }));
+  };
+  const kill = async (count: number) => {
+    if (count !== nth) return;
+    process.process.kill('SIGKILL');
+    await process.finished;
+  };
+  forge.state.arrives = count => (when === 'before' ? kill(count) : undefined);
+  forge.state.done = async count => {
+    answer();
+    if (when === 'after') await kill(count);
+  };
+  let { code } = await process.finished;
+  for (let again = 0; again < 3 && code !== 0; again++) {
+    process = startRalph(args, options);
+    ({ code } = await process.finished);
+  }
+  return code;
 }

@@ -1,4 +1,6 @@
 /** The level at which tests are run: docs/development.md. `npm test` is quick, `npm run campaign` is thorough. */
+import fc from 'fast-check';
+
 const IS_QUICK = process.env.RALPH_LEVEL === 'quick';
 
 /** Longer than CI has time for. */
@@ -10,4 +12,16 @@ export const IS_CAMPAIGN = process.env.RALPH_THOROUGH === 'campaign';
 /** How many examples a property tries: all of them in a campaign, a fifth in CI, a few where somebody waits for the answer. */
 export function examples(many: number): { readonly numRuns: number } {
   return { numRuns: IS_THOROUGH ? many : Math.ceil(many / (IS_QUICK ? 20 : 5)) };
+}
+
+/** The nth of so many steps, and on which side of it something is killed: all of them in a campaign; else a few, others each time. */
+export function killPlaces(last: number, few: number): readonly (readonly [number, 'before' | 'after'])[] {
+  const count = IS_CAMPAIGN ? last : few;
+  const all = fc.shuffledSubarray(
+    Array.from({ length: last }, (_, at) => at + 1),
+    { minLength: count, maxLength: count },
+  );
+  return (['before', 'after'] as const).flatMap(when =>
+    fc.sample(all, 1).flatMap(some => some.map(nth => [nth, when] as const)),
+  );
 }

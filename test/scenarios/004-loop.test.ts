@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { init, result, speaks, text, toolResult, toolUse } from '../rig/claude-stream.ts';
+import { speaks, writesFile } from '../rig/claude-stream.ts';
 import { fakeAgent, type Handler, says } from '../rig/fake-agent.ts';
 import { ralph, startRalph } from '../rig/ralph.ts';
 import { folder, type Repo, repo } from '../rig/repo.ts';
@@ -14,27 +14,14 @@ async function loop(project: Repo, agentBin: string, ...args: string[]) {
   return { ...finished, result: finished.stdout.startsWith('{') ? JSON.parse(finished.stdout) : undefined };
 }
 
-/** Writes a file with a tool call, then speaks. */
-const writes =
-  (file: string, content: string, words: string, extra: Record<string, unknown> = {}): Handler =>
-  async turn => {
-    await turn.line(init);
-    await turn.line(toolUse('t', 'Write', { file_path: file }));
-    await turn.write(file, content);
-    await turn.line(toolResult('t', 'written'));
-    await turn.line(text(words));
-    await turn.line(result(extra));
-    turn.exit();
-  };
-
 describe('done', () => {
   test('needs every check green and the promise', { tags: ['promise', 'P-loop-done'] }, async () => {
     const project = repo();
     const agent = await fakeAgent(
       'claude',
-      writes('a', '1', COMPLETE),
-      writes('b', '1', 'the checks should pass now'),
-      writes('c', '1', `All good. ${COMPLETE}`),
+      writesFile('a', '1', COMPLETE),
+      writesFile('b', '1', 'the checks should pass now'),
+      writesFile('c', '1', `All good. ${COMPLETE}`),
     );
     const { code, result: told } = await loop(
       project,
@@ -70,7 +57,7 @@ describe('done', () => {
     '<promise> COMPLETE </promise>',
   ])('is not said with %j', async words => {
     const project = repo();
-    const agent = await fakeAgent('claude', writes('a', '1', words));
+    const agent = await fakeAgent('claude', writesFile('a', '1', words));
     const { code } = await loop(project, agent.bin, 'x', '--check', 'true', '--max-iterations', '1');
     expect(code).toBe(1);
   });
@@ -79,10 +66,10 @@ describe('done', () => {
     const project = repo();
     const agent = await fakeAgent(
       'claude',
-      writes('a', '1', `This is not finished yet. I will output ${COMPLETE} when the tests pass.`),
-      writes('b', '1', `Two parts are left, so I cannot say ${COMPLETE}.`),
-      writes('c', '1', `At the end it is:\n\`\`\`\n${COMPLETE}\n\`\`\``),
-      writes('d', '1', `All tests pass, nothing will break. ${COMPLETE}`),
+      writesFile('a', '1', `This is not finished yet. I will output ${COMPLETE} when the tests pass.`),
+      writesFile('b', '1', `Two parts are left, so I cannot say ${COMPLETE}.`),
+      writesFile('c', '1', `At the end it is:\n\`\`\`\n${COMPLETE}\n\`\`\``),
+      writesFile('d', '1', `All tests pass, nothing will break. ${COMPLETE}`),
     );
     const { code, result: told } = await loop(project, agent.bin, 'x', '--check', 'true');
     expect([code, told.iterations.length]).toEqual([0, 4]);
@@ -93,7 +80,7 @@ describe('done', () => {
 
   test('is not believed of an agent that has done nothing', async () => {
     const project = repo();
-    const agent = await fakeAgent('claude', speaks(COMPLETE), writes('a', '1', COMPLETE));
+    const agent = await fakeAgent('claude', speaks(COMPLETE), writesFile('a', '1', COMPLETE));
     const { code, result: told } = await loop(project, agent.bin, 'x', '--check', 'true');
     expect([code, told.iterations.length]).toEqual([0, 2]);
     expect(agent.calls[1]?.input).toContain('called no tool and changed no file. Do the work first.');
@@ -115,7 +102,7 @@ describe('done', () => {
 
   test('is also said with the tag of `ralph run`, unless its own has another text', async () => {
     const project = repo();
-    const agent = await fakeAgent('claude', writes('a', '1', 'It is made. <response>Done</response>'));
+    const agent = await fakeAgent('claude', writesFile('a', '1', 'It is made. <response>Done</response>'));
     const start = (...flags: string[]) =>
       loop(project, agent.bin, 'x', '--check', 'true', '--max-iterations', '1', ...flags);
     expect((await start()).result.stopReason).toBe('all_checks_passed');
@@ -125,7 +112,7 @@ describe('done', () => {
 
   test('counts on the last allowed iteration', async () => {
     const project = repo();
-    const agent = await fakeAgent('claude', writes('a', '1', COMPLETE));
+    const agent = await fakeAgent('claude', writesFile('a', '1', COMPLETE));
     const { code } = await loop(project, agent.bin, 'x', '--check', 'true', '--max-iterations', '1');
     expect(code).toBe(0);
   });
@@ -218,7 +205,7 @@ describe('clean context', () => {
 
   test('the spec file stands in place of the task', async () => {
     const project = repo({ 'spec.md': '# Spec\nBuild it.\n' });
-    const agent = await fakeAgent('claude', writes('a', '1', COMPLETE));
+    const agent = await fakeAgent('claude', writesFile('a', '1', COMPLETE));
     await loop(project, agent.bin, 'ignored words', '--spec', 'spec.md', '--check', 'true');
     expect(agent.calls[0]?.input).toMatch(/^# Spec\nBuild it\.\n\n## Rules/);
     expect(agent.calls[0]?.input).not.toContain('ignored words');
@@ -226,7 +213,7 @@ describe('clean context', () => {
 
   test('diff and errors are cut, the diff at its end, the errors in the middle, and both say so', async () => {
     const project = repo();
-    const agent = await fakeAgent('claude', writes('big.txt', 'changed line\n'.repeat(2000), 'x'));
+    const agent = await fakeAgent('claude', writesFile('big.txt', 'changed line\n'.repeat(2000), 'x'));
     await loop(project, agent.bin, 'x', '--check', 'seq 1 5000; false', '--max-iterations', '2');
     const prompt = agent.calls[1]?.input ?? '';
     expect(prompt).toContain('```\n1\n2\n3\n');
@@ -242,7 +229,7 @@ describe('checks', () => {
     tags: ['promise', 'P-check-timeout'],
   }, async () => {
     const project = repo();
-    const agent = await fakeAgent('claude', writes('a', '1', 'x'));
+    const agent = await fakeAgent('claude', writesFile('a', '1', 'x'));
     await loop(
       project,
       agent.bin,
@@ -262,7 +249,7 @@ describe('checks', () => {
     // Each waits for the other: one after the other they would never end.
     const waits = (own: string, other: string) =>
       `touch ${own}; until [ -e ${other} ]; do :; done; echo ${own}; false`;
-    const agent = await fakeAgent('claude', writes('a', '1', 'x'));
+    const agent = await fakeAgent('claude', writesFile('a', '1', 'x'));
     const args = [
       'x',
       '--check',
@@ -282,7 +269,7 @@ describe('checks', () => {
 
   test('that are flaky pass when they are run again, and the flake is told', async () => {
     const project = repo();
-    const agent = await fakeAgent('claude', writes('a', '1', COMPLETE));
+    const agent = await fakeAgent('claude', writesFile('a', '1', COMPLETE));
     const flaky = 'if [ -e tried ]; then exit 0; else touch tried; exit 1; fi';
     const {
       code,
@@ -296,7 +283,7 @@ describe('checks', () => {
 
   test('red before the first iteration are told with --baseline', { tags: 'P-baseline' }, async () => {
     const project = repo();
-    const agent = await fakeAgent('claude', writes('a', '1', COMPLETE));
+    const agent = await fakeAgent('claude', writesFile('a', '1', COMPLETE));
     const { code, stderr } = await loop(
       project,
       agent.bin,
@@ -319,12 +306,12 @@ describe('checks', () => {
   test('red before need not pass with --baseline-ungated; one that broke since still must', async () => {
     const project = repo({ good: '' });
     const args = ['x', '--check', 'false', '--check', 'test -e good', '--baseline', '--baseline-ungated'];
-    const honest = await fakeAgent('claude', writes('a', '1', COMPLETE));
+    const honest = await fakeAgent('claude', writesFile('a', '1', COMPLETE));
     expect((await loop(project, honest.bin, ...args)).code).toBe(0);
     expect(honest.calls[0]?.input).toContain('- `false` (failed before you began; it need not pass)');
     const breaks = await fakeAgent('claude', async turn => {
       await turn.shell('rm good');
-      await writes('a', '2', COMPLETE)(turn);
+      await writesFile('a', '2', COMPLETE)(turn);
     });
     expect((await loop(project, breaks.bin, ...args, '--max-iterations', '1')).code).toBe(1);
   });
@@ -337,9 +324,9 @@ describe('protected paths', () => {
     const project = repo({ 'test/a.test.sh': 'test -e feature\n', 'app.txt': 'x\n' });
     const cheats: Handler = async turn => {
       await turn.write('test/a.test.sh', 'true\n');
-      await writes('other', '1', COMPLETE)(turn);
+      await writesFile('other', '1', COMPLETE)(turn);
     };
-    const agent = await fakeAgent('claude', cheats, writes('feature', '1', COMPLETE));
+    const agent = await fakeAgent('claude', cheats, writesFile('feature', '1', COMPLETE));
     const { code, result: told } = await loop(
       project,
       agent.bin,
@@ -367,7 +354,7 @@ describe('protected paths', () => {
       await turn.write('test/a.test.sh', 'true\n');
       run?.process.kill('SIGINT');
       await run?.until('shutting down');
-      await writes('other', '1', COMPLETE)(turn);
+      await writesFile('other', '1', COMPLETE)(turn);
     });
     const args = ['loop', 'x', '--agent', 'claude', '--check', 'sh test/a.test.sh', '--protect', 'test/**'];
     run = startRalph(args, { cwd: project.dir, path: [agent.bin] });
@@ -411,8 +398,8 @@ describe('limits', () => {
     const project = repo();
     const agent = await fakeAgent(
       'claude',
-      writes('a', '1', 'x', { total_cost_usd: 3 }),
-      writes('a', '2', 'x', { total_cost_usd: 3 }),
+      writesFile('a', '1', 'x', { total_cost_usd: 3 }),
+      writesFile('a', '2', 'x', { total_cost_usd: 3 }),
     );
     const { code, result: told } = await loop(project, agent.bin, 'x', '--check', 'false', '--max-cost', '5');
     expect([code, told.stopReason, told.totalCost, told.iterations.length]).toEqual([
@@ -485,7 +472,7 @@ describe('bad input', () => {
   test('a repository without a commit works', async () => {
     const project = folder();
     project.git('init', '--quiet');
-    const agent = await fakeAgent('claude', writes('a', '1', 'x'), writes('b', '1', COMPLETE));
+    const agent = await fakeAgent('claude', writesFile('a', '1', 'x'), writesFile('b', '1', COMPLETE));
     const { code } = await loop(project, agent.bin, 'x', '--check', 'true');
     expect(code).toBe(0);
     expect(agent.calls[1]?.input).toContain('+++ b/a');
@@ -544,7 +531,7 @@ describe('YAML', () => {
 describe('in CI', () => {
   test('a JUnit file and a step summary are written', async () => {
     const project = repo();
-    const agent = await fakeAgent('claude', writes('a', '1', 'x'));
+    const agent = await fakeAgent('claude', writesFile('a', '1', 'x'));
     const args = [
       'loop',
       'x',
@@ -589,7 +576,7 @@ describe('a worktree', () => {
   const committing: Handler = async turn => {
     await turn.write('feature.txt', 'made\n');
     await turn.shell('git add -A && git commit -qm feature');
-    await writes('note.txt', 'more', COMPLETE)(turn);
+    await writesFile('note.txt', 'more', COMPLETE)(turn);
   };
 
   test('holds the work on its own branch; the project is untouched, dirty as it was', {
@@ -618,7 +605,7 @@ describe('a worktree', () => {
 
   test('is continued by a second run of the same name, and never removed while it holds work', async () => {
     const project = repo();
-    const agent = await fakeAgent('claude', committing, writes('second.txt', 'x', COMPLETE));
+    const agent = await fakeAgent('claude', committing, writesFile('second.txt', 'x', COMPLETE));
     await loop(project, agent.bin, 'x', '--check', 'true', '--worktree', 'one');
     const { code } = await loop(
       project,
@@ -690,7 +677,7 @@ test('skipping permissions is said loudly, and that Claude Code refuses it to ro
   tags: ['promise', 'P-permissions'],
 }, async () => {
   const project = repo();
-  const agent = await fakeAgent('claude', writes('a', '1', COMPLETE));
+  const agent = await fakeAgent('claude', writesFile('a', '1', COMPLETE));
   const { stderr } = await loop(project, agent.bin, 'x', '--check', 'true');
   const said = stderr.replace(/\s+/g, ' ');
   expect(said).toContain('The agent may do everything without asking, and there is no sandbox around it.');

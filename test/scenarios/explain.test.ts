@@ -2,23 +2,13 @@
 import { spawnSync } from 'node:child_process';
 import { rmSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { init, result, text, toolResult, toolUse } from '../rig/claude-stream.ts';
-import { fakeAgent, type Handler } from '../rig/fake-agent.ts';
+import { init, writesFile } from '../rig/claude-stream.ts';
+import { fakeAgent } from '../rig/fake-agent.ts';
 import { createGate } from '../rig/gate.ts';
 import { BIN, ralph, startRalph, testEnv } from '../rig/ralph.ts';
 import { type Repo, repo } from '../rig/repo.ts';
 
-const works =
-  (words: string, file = 'a'): Handler =>
-  async turn => {
-    await turn.line(init);
-    await turn.line(toolUse('t', 'Write', { file_path: file }));
-    await turn.write(file, String(Math.random()));
-    await turn.line(toolResult('t', 'written'));
-    await turn.line(text(words));
-    await turn.line(result());
-    turn.exit();
-  };
+const works = (words: string, file = 'a') => writesFile(file, () => String(Math.random()), words);
 const DONE = 'All done. <promise>COMPLETE</promise>';
 
 const explain = async (project: Repo) => {

@@ -2,8 +2,8 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { parseState } from '../../src/store/session-file.ts';
-import { init, result, text, toolResult, toolUse } from '../rig/claude-stream.ts';
-import { fakeAgent, type Handler } from '../rig/fake-agent.ts';
+import { writesFile } from '../rig/claude-stream.ts';
+import { fakeAgent } from '../rig/fake-agent.ts';
 import { ralph } from '../rig/ralph.ts';
 import { type Repo, repo } from '../rig/repo.ts';
 
@@ -20,17 +20,7 @@ async function hook(project: Repo, event: string, more: object = {}) {
 const command = (project: Repo, name: string, args = '') =>
   hook(project, 'UserPromptExpansion', { command_name: `ralph:${name}`, command_args: args });
 
-const writes =
-  (file: string, words: string): Handler =>
-  async turn => {
-    await turn.line(init);
-    await turn.line(toolUse('t', 'Write', { file_path: file }));
-    await turn.write(file, `${file}\n`);
-    await turn.line(toolResult('t', 'written'));
-    await turn.line(text(words));
-    await turn.line(result());
-    turn.exit();
-  };
+const writes = (file: string, words: string) => writesFile(file, `${file}\n`, words);
 
 function ledger(project: Repo) {
   const [id, ...others] = readdirSync(project.path('.ralph/runs'));

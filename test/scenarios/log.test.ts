@@ -1,21 +1,11 @@
 /** `ralph log`: what of a run somebody wants to see. */
 import { expect, test } from 'vitest';
-import { init, result, text, toolResult, toolUse } from '../rig/claude-stream.ts';
-import { fakeAgent, type Handler } from '../rig/fake-agent.ts';
+import { writesFile } from '../rig/claude-stream.ts';
+import { fakeAgent } from '../rig/fake-agent.ts';
 import { ralph } from '../rig/ralph.ts';
 import { repo } from '../rig/repo.ts';
 
-const works =
-  (file: string, words: string): Handler =>
-  async turn => {
-    await turn.line(init);
-    await turn.line(toolUse('t', 'Write', { file_path: file }));
-    await turn.write(file, '1');
-    await turn.line(toolResult('t', 'written'));
-    await turn.line(text(words));
-    await turn.line(result());
-    turn.exit();
-  };
+const works = (file: string, words: string) => writesFile(file, '1', words);
 
 /** Two iterations: the check is red in the first and green in the second. */
 async function twoIterations() {

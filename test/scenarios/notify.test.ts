@@ -3,7 +3,7 @@ import { readdirSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
-import { init, result, text, toolResult, toolUse } from '../rig/claude-stream.ts';
+import { init, result, writesFile } from '../rig/claude-stream.ts';
 import { fakeAgent, type Handler } from '../rig/fake-agent.ts';
 import { ralph } from '../rig/ralph.ts';
 import { type Repo, repo } from '../rig/repo.ts';
@@ -29,15 +29,7 @@ async function hookServer(...statuses: readonly number[]) {
   return { bodies, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/T0/s3cret-path` };
 }
 
-const works: Handler = async turn => {
-  await turn.line(init);
-  await turn.line(toolUse('t', 'Write', { file_path: 'a' }));
-  await turn.write('a', '1');
-  await turn.line(toolResult('t', 'written'));
-  await turn.line(text('<promise>COMPLETE</promise>'));
-  await turn.line(result());
-  turn.exit();
-};
+const works = writesFile('a', '1', '<promise>COMPLETE</promise>');
 
 async function stopped(project: Repo, notify: unknown, flags: readonly string[] = []) {
   project.write('.ralph/settings.json', JSON.stringify(notify === undefined ? {} : { notify }));

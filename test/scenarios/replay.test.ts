@@ -1,24 +1,14 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { init, result, text, toolResult, toolUse } from '../rig/claude-stream.ts';
-import { fakeAgent, type Handler, says } from '../rig/fake-agent.ts';
+import { writesFile } from '../rig/claude-stream.ts';
+import { fakeAgent, says } from '../rig/fake-agent.ts';
 import { ralph } from '../rig/ralph.ts';
 import { type Repo, repo } from '../rig/repo.ts';
 import { approve, change, handIn, prdRepo, prdRun, reject, works } from '../rig/stories.ts';
 
 const COMPLETE = '<promise>COMPLETE</promise>';
 
-const writes =
-  (file: string, words: string): Handler =>
-  async turn => {
-    await turn.line(init);
-    await turn.line(toolUse('t', 'Write', { file_path: file }));
-    await turn.write(file, 'x\n');
-    await turn.line(toolResult('t', 'written'));
-    await turn.line(text(words));
-    await turn.line(result());
-    turn.exit();
-  };
+const writes = (file: string, words: string) => writesFile(file, 'x\n', words);
 
 async function recorded(): Promise<{ project: Repo; folder: string }> {
   const project = repo();

@@ -10,7 +10,7 @@ import {
 } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { projectPaths, runPaths } from '../../src/store/paths.ts';
-import { init, result, text, toolResult, toolUse } from '../rig/claude-stream.ts';
+import { init, result, text, toolResult, toolUse, writesFile } from '../rig/claude-stream.ts';
 import { fakeAgent, type Handler, says } from '../rig/fake-agent.ts';
 import { recordOf, writeKilled } from '../rig/ledger.ts';
 import { ralph, startRalph } from '../rig/ralph.ts';
@@ -20,18 +20,7 @@ const DONE = '<response>DONE</response>';
 const COMPLETE = '<promise>COMPLETE</promise>';
 const LOOP = ['loop', 'Make it', '--agent', 'claude'];
 
-/** Writes a file with a tool call, then speaks. */
-const writes =
-  (file: string, words: string): Handler =>
-  async turn => {
-    await turn.line(init);
-    await turn.line(toolUse('t', 'Write', { file_path: file }));
-    await turn.write(file, `${file}\n`);
-    await turn.line(toolResult('t', 'written'));
-    await turn.line(text(words));
-    await turn.line(result());
-    turn.exit();
-  };
+const writes = (file: string, words: string) => writesFile(file, `${file}\n`, words);
 
 /** Writes a file, says so, and never ends. */
 const hangs =

@@ -4,24 +4,14 @@ import { expect, test } from 'vitest';
 import { splitWords } from '../../src/platform/shell.ts';
 import { projectPaths } from '../../src/store/paths.ts';
 import { listRuns } from '../../src/store/run-file.ts';
-import { init, result, text, toolResult, toolUse } from '../rig/claude-stream.ts';
-import { fakeAgent, type Handler } from '../rig/fake-agent.ts';
+import { init, writesFile } from '../rig/claude-stream.ts';
+import { fakeAgent } from '../rig/fake-agent.ts';
 import { type RalphOptions, ralph, startRalph } from '../rig/ralph.ts';
 import { folder, repo } from '../rig/repo.ts';
 
 const COMPLETE = '<promise>COMPLETE</promise>';
 
-const writes =
-  (words: string, file = 'made'): Handler =>
-  async turn => {
-    await turn.line(init);
-    await turn.line(toolUse('t', 'Write', { file_path: file }));
-    await turn.write(file, String(Math.random()));
-    await turn.line(toolResult('t', 'written'));
-    await turn.line(text(words));
-    await turn.line(result());
-    turn.exit();
-  };
+const writes = (words: string, file = 'made') => writesFile(file, () => String(Math.random()), words);
 
 const loop = (check: string, ...flags: readonly string[]) => [
   ...['loop', 'Make it', '--check', check, '--agent', 'claude', '--stuck-after', '0'],

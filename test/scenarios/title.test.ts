@@ -1,21 +1,13 @@
 /** What a run is about, wherever it is shown; and what it changed. */
 import { expect, test } from 'vitest';
 import { titleOf } from '../../src/domain/run/title.ts';
-import { init, result, text, toolResult, toolUse } from '../rig/claude-stream.ts';
-import { fakeAgent, type Handler } from '../rig/fake-agent.ts';
+import { writesFile } from '../rig/claude-stream.ts';
+import { fakeAgent } from '../rig/fake-agent.ts';
 import { ralph } from '../rig/ralph.ts';
 import { repo } from '../rig/repo.ts';
 import { approve, handIn, prdRepo, prdRun, works } from '../rig/stories.ts';
 
-const writes: Handler = async turn => {
-  await turn.line(init);
-  await turn.line(toolUse('t', 'Write', { file_path: 'sum.js' }));
-  await turn.write('sum.js', 'a\nb\n');
-  await turn.line(toolResult('t', 'written'));
-  await turn.line(text('<response>DONE</response><promise>COMPLETE</promise>'));
-  await turn.line(result());
-  turn.exit();
-};
+const writes = writesFile('sum.js', 'a\nb\n', '<response>DONE</response><promise>COMPLETE</promise>');
 
 test('the first line of the task is in status, log, report, notification and commit; `show` has the diff', async () => {
   const project = repo({
