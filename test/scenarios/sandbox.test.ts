@@ -185,8 +185,7 @@ describe.skipIf(!works)('in srt', () => {
     const project = repo();
     agent(project, `echo worked > work.txt; echo '${DONE}'`);
     const slow = folder('bin');
-    slow.write('which', '#!/bin/sh\nsleep 1.1\ncommand -v "$1"\n');
-    chmodSync(slow.path('which'), 0o755);
+    slow.script('which', 'sleep 1.1\ncommand -v "$1"');
     const { code, stderr } = await ralph(['run', ...PROMPT, '--sandbox=srt'], {
       cwd: project.dir,
       path: [slow.dir],
