@@ -2,12 +2,23 @@
  * A copy of a project that may be broken: a repository of its own with the files as they are now, changes and new files
  * included, and a remote of its own, so that not even a push gets out. What git ignores is copied as far as it is small.
  */
-import { cpSync, existsSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { Problem } from '../domain/text/problem.ts';
 import type { Captured } from '../platform/capture.ts';
 import type { Confinement } from '../platform/confinement.ts';
+import { errorMessage } from '../platform/error-words.ts';
 import { complaint, type Git, git } from '../platform/git.ts';
 import { findRepository, isRalphs, type Place, type Repository } from './repository.ts';
 
@@ -59,10 +70,13 @@ export async function throwAwayCopy(
     remove();
     return problem;
   }
-  const inside = (args: readonly string[]) => here.runBehind(confinement, args);
+  const start = await startOf(here, join(top, '.git'));
+  const inside = (args: readonly string[]) =>
+    here.with({ GIT_NO_REPLACE_OBJECTS: '1' }).runBehind(confinement, args);
   const reset = async () =>
-    (await ordered(inside, ['reset', '--hard', '--quiet', 'simulated'])) ??
-    (await ordered(inside, ['clean', '-fdq', `--exclude=/${source.prefix}.ralph`]));
+    restoreRepository(join(top, '.git'), start) ??
+    (await ordered(inside, ['reset', '--hard', '--quiet', start.commit])) ??
+    (await ordered(inside, ['clean', '-ffdq', `--exclude=/${source.prefix}.ralph`]));
   return { cwd: join(top, source.prefix), from: source.top, to: top, beside: folder, notes, reset, remove };
 }
 
@@ -112,7 +126,6 @@ async function makeRepository(here: Git, remote: string): Promise<Problem | unde
     ['config', 'commit.gpgsign', 'false'],
     ['add', '--all', '--', '.', ':(exclude).ralph'],
     ['commit', '--quiet', '--allow-empty', '--message', 'As it was'],
-    ['tag', 'simulated'],
     ['init', '--quiet', '--bare', remote],
     ['remote', 'add', 'origin', remote],
     ['push', '--quiet', '--set-upstream', 'origin', 'HEAD'],
@@ -121,6 +134,34 @@ async function makeRepository(here: Git, remote: string): Promise<Problem | unde
     if (problem) return problem;
   }
   return undefined;
+}
+
+interface Start {
+  readonly commit: string;
+  /** What git obeys in the repository, by name. */
+  readonly files: readonly (readonly [name: string, bytes: Buffer])[];
+}
+
+async function startOf(here: Git, dir: string): Promise<Start> {
+  const { output } = await here.run(['rev-parse', 'HEAD']);
+  const files = ['HEAD', 'config', 'index'].map(name => [name, readFileSync(join(dir, name))] as const);
+  return { commit: output.trim(), files };
+}
+
+/** Settings, rules, hooks, locks: none of them was there. */
+const OBEYED = ['config.worktree', 'info', 'hooks', 'commondir', 'config.lock', 'HEAD.lock', 'index.lock'];
+
+/** What ran in the copy could write its repository. Nothing is written through a link. */
+function restoreRepository(dir: string, { files }: Start): Problem | undefined {
+  try {
+    if (!lstatSync(dir).isDirectory()) return { where: dir, what: 'is no folder any more' };
+    for (const name of [...OBEYED, ...files.map(([name]) => name)])
+      rmSync(join(dir, name), { recursive: true, force: true });
+    for (const [name, bytes] of files) writeFileSync(join(dir, name), bytes, { flag: 'wx' });
+    return undefined;
+  } catch (error) {
+    return { where: dir, what: errorMessage(error) };
+  }
 }
 
 type RunGit = (args: readonly string[]) => Promise<Captured>;

@@ -236,11 +236,11 @@ const srtWorks = (await srt.probe({ cwd: '/', env: process.env, container: { arg
 test.skipIf(!srtWorks)(
   'in a sandbox every fault is tried, and no check gets out of it',
   async () => {
-    const work = repo(START);
     const outside = folder();
     // What a fault makes of the repository of its copy is not obeyed outside of the sandbox.
-    const plant = `git config filter.x.smudge "touch '${outside.dir}/pwned'; cat"; mkdir -p .git/info; echo '* filter=x' > .git/info/attributes`;
-    const check = `[ -e .ralph ] || { ${plant}; }; touch '${outside.dir}/escaped'; sh test/t.sh`;
+    const plant = `git config filter.x.smudge "touch '${outside.dir}/pwned'; cat"; echo '* filter=x' > .gitattributes\n`;
+    const work = repo({ ...START, 'plant.sh': plant });
+    const check = `[ -e .ralph ] || sh plant.sh; touch '${outside.dir}/escaped'; sh test/t.sh`;
     const { code, result, stderr } = await loop(work, DEAF, '--check', check, '--mutate', '--sandbox=srt');
     expect({ code, stderr }).toMatchObject({ code: 0 });
     expect(stderr).not.toMatch(/not tried(?! in a clean checkout)/);

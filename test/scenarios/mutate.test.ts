@@ -245,6 +245,24 @@ test('checks that cannot run twice at a time run in one copy', async () => {
   ]);
 });
 
+test('a check that makes what the checks rest on is void, in every copy and at every try', async () => {
+  const project = repo({
+    'n.sh': 'true\n',
+    't.sh': 'sh n.sh 100 || { : > GNUmakefile; exit 1; }\n',
+    'plant.sh': 'true\n',
+    Makefile: 't:\n\tsh plant.sh\n\tsh t.sh\n',
+  });
+  project.write('n.sh', '[ "$1" -ge 100 ]\n');
+  const { code, report, survivors } = await mutate(project, 'HEAD', '--check', 'make t');
+  const why = '(the check is void: it changed what is protected (GNUmakefile, which the checks rest on))';
+  expect({ code, score: report.score }).toEqual({ code: 1, score: 0 });
+  expect(survivors?.filter(each => !each.endsWith(why))).toEqual([]);
+  project.write('plant.sh', 'printf "t:\\n\\tsh t.sh\\n" > GNUmakefile\n');
+  const planted = await mutate(project, 'HEAD', '--check', 'make t');
+  expect(planted.code).toBe(2);
+  expect(planted.stderr).toContain('GNUmakefile, which the checks rest on');
+});
+
 test('--max, --min and the checks of the settings', async () => {
   const project = repo();
   project.write('a.sh', 'test 1 -lt 2\ntest 3 -lt 4\ntest 5 -lt 6\n');

@@ -78,6 +78,8 @@ async function timeChecks(copy: ThrowAway, trials: Trials): Promise<readonly Che
     trials,
     trials.checks.map(command => timed(command)),
   );
+  // Also where it is red: what it left would be there already when it is tried again.
+  const problem = await copy.reset();
   const red = results.find(({ passed }) => !passed);
   const fix = `${copy.notes.join('; ')}; --setup names a command that makes the copy ready`;
   if (red)
@@ -85,8 +87,7 @@ async function timeChecks(copy: ThrowAway, trials: Trials): Promise<readonly Che
       ...redProblem(red, 'fails in a clean copy before any fault is in it'),
       ...(copy.notes.length > 0 && { fix }),
     };
-  await copy.reset();
-  return results;
+  return problem ?? results;
 }
 
 /** Why nothing can be tried: a command that is red without a fault. */
@@ -108,10 +109,10 @@ export function createNarrowing(checks: readonly TimedCheck[], trials: Trials) {
       const narrow = narrowCommand(command, file);
       if (narrow === undefined) continue;
       const [result] = await proveIn(copy, trials, [timed(narrow, limit)]);
+      await copy.reset();
       const seconds = (result?.duration ?? 0) * 1000;
       if (result?.passed && seconds < took) found.push({ command: narrow, took: seconds, limit });
     }
-    if (found.length > 0) await copy.reset();
     return [...found, ...checks];
   };
   /** `copy` is without a fault. */
