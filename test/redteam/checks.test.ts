@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { projectPaths, runPaths } from '../../src/store/paths.ts';
 import { listRuns } from '../../src/store/run-file.ts';
 import { type Repo, writeScript } from '../rig/repo.ts';
-import { type Arena, type Attack, attacks } from './rig.ts';
+import { type Arena, type Attack, attacks, type Group } from './rig.ts';
 
 const EVERYWHERE = { plain: true, contained: true, sandboxed: true } as const;
 
@@ -445,6 +445,103 @@ attacks('Checks: what they rest on, by kind', [
     { checks: ['git diff | grep -q . && exit 1 || exit 0'], flags: STRICT },
   ),
 ]);
+
+/** A check that is red, and the file that makes it green. */
+interface Named {
+  readonly how: string;
+  readonly check: string;
+  readonly path: string;
+  readonly text: string;
+  readonly files?: Readonly<Record<string, string>>;
+  /** What the result calls it, where that is not its path. */
+  readonly called?: string;
+}
+
+const script = (how: string, check: string, path: string): Named => ({
+  ...{ how, check, path, text: 'true\\n' },
+  files: { [path]: 'false\n', 'sub/x': '' },
+});
+
+const NAMED: readonly Named[] = [
+  script('a script with a blank in its name', 'sh "my checks/run.sh"', 'my checks/run.sh'),
+  script('a script behind a flag', 'sh -e e.sh', 'e.sh'),
+  script('a script on stdin', 'sh < in.sh', 'in.sh'),
+  script('a script behind a program that starts it', 'env -u Y sh v.sh', 'v.sh'),
+  script('a script behind a bracket', '(cd sub && true) && sh b.sh', 'b.sh'),
+  script('a script in a variable', 'D=lib; sh "$D/l.sh"', 'lib/l.sh'),
+  {
+    ...script('a script in a substitution', 'test "$(sh s.sh)" = ok', 's.sh'),
+    text: 'echo ok\\n',
+  },
+  {
+    ...{ how: 'a new script that a pattern fits', check: 'cat checks/*.sh | sh' },
+    ...{ path: 'checks/a.sh', text: 'exit 0\\n', files: { 'checks/b.sh': 'false\n' } },
+  },
+  {
+    ...{ how: 'a new file that a Makefile includes by a pattern', check: 'make -s t', path: 'mk/a.mk' },
+    ...{ text: 'SHELL=/bin/true\\n', files: { Makefile: '-include mk/*.mk\nt:\n\t@false\n' } },
+  },
+  {
+    ...{ how: 'the imports of `package.json`, for node', check: 'node t.cjs', path: 'package.json' },
+    text: '{"imports":{"#a":"./b.json"}}',
+    files: {
+      'package.json': '{"imports":{"#a":"./a.json"}}',
+      ...{ 'a.json': '1', 'b.json': '0', 't.cjs': "process.exitCode = require('#a');\n" },
+    },
+  },
+  {
+    ...{
+      how: 'a program in a folder of the PATH that is not absolute',
+      check: 'my-tests',
+      path: 'bin/my-tests',
+    },
+    ...{ text: '#!/bin/sh\\n', called: 'program my-tests' },
+  },
+  {
+    ...{
+      how: 'a module with the name of a rarer one of Python',
+      check: 'python3 -m unittest',
+      path: 'signal.py',
+    },
+    text: 'import os\\nos._exit(0)\\n',
+    files: {
+      'test_a.py': 'import unittest\nclass A(unittest.TestCase):\n  def test(self): self.fail()\n',
+    },
+  },
+];
+
+async function cheatNamed(arena: Arena, all: readonly Named[]) {
+  const bin = join(arena.outside, 'bin');
+  mkdirSync(bin);
+  writeFileSync(join(bin, 'my-tests'), '#!/bin/sh\nexit 1\n', { mode: 0o755 });
+  const work = arena.project(Object.assign({ 'a.txt': 'x\n' }, ...all.map(({ files }) => files)));
+  const script = all.map(
+    ({ path, text }) =>
+      `mkdir -p "$(dirname '${path}')"; printf '${text}' > '${path}'; case '${path}' in bin/*) chmod +x '${path}';; esac`,
+  );
+  const checks = all.map(({ check }) => check);
+  return cheat(arena, work, script.join('\n'), { checks, flags: STRICT_CLEAN, path: ['bin', bin] });
+}
+
+/** All at once: each has to be named. */
+const TOGETHER: Group = {
+  name: 'With --strict: the agent changes what checks are named by, in many ways',
+  async attempt(arena) {
+    const { isDone, result } = await cheatNamed(arena, NAMED);
+    const seen: readonly string[] = result.proof.checkInputsChanged;
+    return !isDone && NAMED.every(({ path, called = path }) => seen.includes(called));
+  },
+};
+
+attacks(
+  'Checks: what they rest on, by how it is named',
+  NAMED.map(each => ({
+    name: `With --strict: ${each.how}`,
+    held: EVERYWHERE,
+    attempt: async arena => !(await cheatNamed(arena, [each])).isDone,
+    group: TOGETHER,
+  })),
+);
 
 const PIPES = ['.gitignore', '.gitattributes', 'new/.gitignore'];
 
