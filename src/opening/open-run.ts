@@ -275,7 +275,7 @@ function contextOf(request: RunRequest, opened: Opened): RunContext {
     ...(random && { random }),
     budget: request.child?.budget ?? request.budget,
     gate: request.child?.gate,
-    isLane: (request.child?.gate ?? request.child?.laneSetUp) !== undefined,
+    isLane: (request.child?.gate ?? request.child?.laneSetUp ?? request.places) !== undefined,
     isExposed: request.child !== undefined && opened.sandbox.contained === 'none',
   };
 }

@@ -3,6 +3,7 @@ import { isProblem } from '../domain/text/problem.ts';
 import { joinWords } from '../platform/shell.ts';
 import { type OwnGit, openOwnGit } from '../workspace/own-git.ts';
 import { commitOf } from '../workspace/refs.ts';
+import { isBuiltOn } from '../workspace/story-branch.ts';
 import type { RunContext } from './context.ts';
 
 /** undefined: more may be on it, and nothing is missing. */
@@ -28,7 +29,7 @@ export async function lostSince(
   own: OwnGit,
   { runId, branch, head, now }: Branch,
 ): Promise<string | undefined> {
-  if (now !== undefined && (await holds(own, now, head))) return undefined;
+  if (now !== undefined && (await isBuiltOn(own, head, now))) return undefined;
   const ref = `refs/ralph/kept/${runId}/_branch`;
   const { code } = await own.repository.git.run(['update-ref', '--no-deref', ref, head]);
   const what = now === undefined ? 'deleted or renamed' : `moved to ${now.slice(0, 12)}`;
@@ -37,13 +38,4 @@ export async function lostSince(
     code === 0 ? ref : head,
   ]);
   return `The branch ${branch} was ${what} while the run ran, and not by Ralph. It stood on ${head.slice(0, 12)}, which is kept: \`${back}\` puts it back.`;
-}
-
-async function holds(own: OwnGit, now: string, head: string): Promise<boolean> {
-  if (now === head) return true;
-  const isHeld = async () => (await own.objects.run(['merge-base', '--is-ancestor', head, now])).code === 0;
-  // By Ralph's own objects: in the repository anybody can write what is built on what.
-  for (const isWhole of [false, true])
-    if ((await isHeld()) || (!(await own.bring(now, isWhole)) && (await isHeld()))) return true;
-  return false;
 }

@@ -10,7 +10,7 @@ import type { Place } from './repository.ts';
 
 export interface StoryBranch {
   readonly own: OwnGit;
-  /** Commits these files, or those that are there, on top of what the agent has committed; answers the commit. */
+  /** Commits these files, or those that are there, on top of what the agent has committed, where that is built on `from`; answers the commit. */
   commitAll(tree: string | undefined, message: string): Promise<CommittedWork | Problem>;
   /** The same on what Ralph has put the branch on: commits and merges of the agent's have no say in what it is built on. */
   commitWork(tree: string | undefined, message: string): Promise<CommittedWork | Problem>;
@@ -39,8 +39,16 @@ export async function openStoryBranch(
   const ref = `refs/heads/${branch}`;
   return {
     own,
-    commitAll: (tree, message) => commitAll(own, ref, tree, message),
-    commitWork: (tree, message) => commitAll(own, ref, tree, message, own.stand()?.commit ?? from),
+    commitAll: (tree, message) =>
+      commitAll(own, ref, tree, message, async head =>
+        from === undefined || (head !== undefined && (await isBuiltOn(own, from, head))) ? head : from,
+      ),
+    async commitWork(tree, message) {
+      const stand = own.stand()?.commit ?? from;
+      return commitAll(own, ref, tree, message, async head =>
+        stand === undefined ? head : builtOn(own, stand, head),
+      );
+    },
     async moveTo(commit, landed) {
       const problem = await moveTo(own, ref, commit);
       // Only now: of files that were not moved it would be a lie.
@@ -57,14 +65,14 @@ async function commitAll(
   ref: string,
   checked: string | undefined,
   message: string,
-  stand?: string,
+  parentFor: (head: string | undefined) => Promise<string | Problem | undefined>,
 ): Promise<CommittedWork | Problem> {
   const snapshot = checked === undefined ? await own.snapshot() : { tree: checked };
   if (isProblem(snapshot)) return snapshot;
   const plan = await planCommit(own, { start: undefined, checked: snapshot.tree, commitDirty: true });
   if (isProblem(plan)) return plan;
   const { head, headTree, tree, left } = plan;
-  const parent = stand === undefined ? head.commit : await builtOn(own, stand, head.commit);
+  const parent = await parentFor(head.commit);
   if (isProblem(parent)) return parent;
   const before = parent === head.commit ? headTree : await own.treeOf(parent);
   if (isProblem(before)) return before;
@@ -90,6 +98,15 @@ async function builtOn(own: OwnGit, stand: string, head: string | undefined): Pr
     if (code === 0) return stdout.trim();
   }
   return { where: own.top, what: `its commits have nothing in common with ${stand}, where it began` };
+}
+
+/** Whether one commit holds the other, by Ralph's own objects: in the repository anybody can write what is built on what. */
+export async function isBuiltOn(own: OwnGit, base: string, head: string): Promise<boolean> {
+  if (head === base) return true;
+  const isHeld = async () => (await own.objects.run(['merge-base', '--is-ancestor', base, head])).code === 0;
+  for (const isWhole of [false, true])
+    if ((await isHeld()) || (!(await own.bring(head, isWhole)) && (await isHeld()))) return true;
+  return false;
 }
 
 /** The agent may have left HEAD on another branch: the work is what is in the files. */

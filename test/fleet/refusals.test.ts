@@ -89,6 +89,25 @@ describeWithPostgres('a list whose branch somebody else', () => {
   });
 });
 
+describeWithPostgres('a unit whose agent', () => {
+  const postgres = sharedPostgres();
+  const AS = 'git -c user.name=a -c user.email=a@example.invalid';
+
+  test.each([
+    ['rewrites the commit that it began with', `${AS} commit -q --amend -m theirs`],
+    ['begins another history', `git checkout -q --orphan other; ${AS} commit -q -m orphan`],
+  ])('%s ends with its work on that commit', async (_, move) => {
+    const rig = fleetRig(await postgres().createDatabase());
+    rig.does(`${WORK}; ${move}`);
+    const unit = await rig.submit(...CHECKED);
+    await rig.worker('one', '--once').finished;
+    expect(await rowOf(rig, unit)).toMatchObject({ state: 'done', detail: null });
+    expect(rig.remote.git('rev-list', '--count', `main..ralph/${unit}`)).toBe('1\n');
+    expect(rig.remote.git('merge-base', 'main', `ralph/${unit}`)).toBe(rig.remote.git('rev-parse', 'main'));
+    expect(rig.remote.git('diff', '--name-only', 'main', `ralph/${unit}`)).toBe('first.txt\nwork.txt\n');
+  });
+});
+
 describeWithPostgres('a unit whose remote', () => {
   const postgres = sharedPostgres();
 
