@@ -1,8 +1,9 @@
 /** A unit that is over is worked on again by whichever worker is free: with an answer, or with what its pull request asks for. */
 import { userInfo } from 'node:os';
 import { setTimeout } from 'node:timers/promises';
+import { isCommit } from '../domain/text/commit.ts';
 import type { Problem } from '../domain/text/problem.ts';
-import { isCommit, type Message } from '../store/inbox.ts';
+import type { Message } from '../store/inbox.ts';
 import type { Database } from './database.ts';
 import { openQueues } from './lease.ts';
 import { FLEET_VERSION } from './migrations.ts';

@@ -1,6 +1,7 @@
 /** A unit of work of the fleet: a loop, a list of stories with its merge queue, or one story. One worker at a time holds it. */
 import type { SentBack } from '../domain/lanes/board.ts';
 import type { StopReason } from '../domain/run/stop-reason.ts';
+import { isCommit } from '../domain/text/commit.ts';
 import { sha256 } from '../platform/hash.ts';
 import type { GivenIssue } from '../store/run-file.ts';
 
@@ -96,8 +97,7 @@ export function flawOf({
 }: Pick<Unit, 'id' | 'base' | 'carry' | 'headSha' | 'repoUrl'>): string | undefined {
   if (!/^\w[\w-]*(\.[\w-]+)*$/.test(id)) return `${FORGED} its id is not a name`;
   const commits = [base, carry, headSha].filter(commit => commit !== null);
-  if (!commits.every(commit => /^[0-9a-f]{40,64}$/.test(commit)))
-    return `${FORGED} it names a commit that is not one`;
+  if (!commits.every(isCommit)) return `${FORGED} it names a commit that is not one`;
   if (!isAddress(repoUrl)) return `${FORGED} its repository has an address that git may not be given`;
   return undefined;
 }

@@ -1,6 +1,7 @@
 /** `ralph pr --follow`: looks at a pull request again and again, and does what `nextForge` says, until it is ready, merged, closed, or needs somebody. */
 import type { ForgeEnding } from '../domain/forge/forge-event.ts';
 import { type ForgeAction, type ForgeTerms, nextForge } from '../domain/forge/next.ts';
+import { listSome } from '../domain/text/feedback.ts';
 import { formatProblem, isProblem, type Problem } from '../domain/text/problem.ts';
 import { pause } from '../engine/wait.ts';
 import type { EndedRun } from '../opening/leavings.ts';
@@ -89,7 +90,7 @@ async function needsYou(request: FollowRequest, how: 'stopped' | Problem): Promi
   const reason = run.past.result?.stopReason ?? 'cut off';
   const detail = isProblem(how)
     ? `It asks for more work, and the run cannot be continued: ${formatProblem(how)}`
-    : `The run stopped before its work was proven: ${reason}.`;
+    : `The run stopped before its work was proven: ${reason}. \`ralph explain ${runId}\` says what is missing.`;
   const ledger = await openLedger(request, { secrets: env });
   if (isProblem(ledger)) return ledger;
   try {
@@ -121,7 +122,7 @@ async function oneStretch(stretch: Stretch): Promise<FollowResult | Problem | 'a
       stretch,
       undefined,
       'needs_you',
-      `These checks fail on what would be pushed: ${names.join(', ')}`,
+      `These checks fail on what would be pushed: ${listSome(names)}. Fix it, then the same command continues.`,
     );
   }
   if ('marks' in done) return end(stretch, undefined, 'needs_you', marksWords(done));
@@ -147,12 +148,13 @@ export interface Following extends Stretch {
 
 /** A forge that says yes and does nothing is asked no more often than this. */
 const MOST_TRIES = 5;
-const IN_VAIN = 'The forge was asked several times, and nothing changed there.';
+const IN_VAIN =
+  'The forge was asked several times, and nothing changed there. Look at it there; the same command tries again.';
 
 async function followLoop(following: Following): Promise<FollowResult | Problem | 'again'> {
   const { request, access, ledger, number, work } = following;
   let said = '';
-  let before: ForgeAction['kind'] | undefined;
+  let before = '';
   let tries = 0;
   for (;;) {
     if (request.abort.aborted || ledger.takeCancel()) return { runId: request.id, outcome: 'interrupted' };
@@ -164,8 +166,9 @@ async function followLoop(following: Following): Promise<FollowResult | Problem 
     const words = wordsOf(action);
     if (words !== said && words !== '') request.say(words);
     said = words;
-    tries = action.kind === before ? tries + 1 : 0;
-    before = action.kind;
+    const now = `${action.kind} ${seen.tip}`;
+    tries = now === before ? tries + 1 : 0;
+    before = now;
     if (action.kind !== 'wait' && tries >= MOST_TRIES) return end(following, seen, 'needs_you', IN_VAIN);
     const next = await perform(following, seen, action);
     if (next !== 'look') return isProblem(next) ? orInterrupted(request, next) : next;
@@ -272,9 +275,10 @@ async function end(
   stretch: Stretch | Following,
   seen: Seen | undefined,
   outcome: ForgeEnding,
-  detail: string,
+  words: string,
 ): Promise<FollowResult> {
-  const { ledger, request } = stretch;
+  const { ledger, request, access } = stretch;
+  const detail = access.redact(words);
   ledger.note({ type: 'forge-ended', reason: outcome, detail });
   // A comment that cannot be written is no reason to fail: the ledger has it.
   if (seen && 'number' in stretch) await writeStatus(stretch, seen, undefined);

@@ -1,4 +1,5 @@
 /** GitHub, by its REST API; GraphQL only for what that cannot do. Whatever it answers is looked at before it is believed. */
+import { isCommit } from '../domain/text/commit.ts';
 import {
   asObject,
   isObject,
@@ -177,7 +178,6 @@ async function readEdit(
 /** Milliseconds: whoever may not write any more is not heard for long. */
 const PERMISSION_TIME = 60_000;
 const LOGIN = /^[A-Za-z0-9](?:[A-Za-z0-9-]{0,38})(?:\[bot\])?$/;
-const COMMIT = /^[0-9a-f]{40}([0-9a-f]{24})?$/;
 
 function strange(what: string): ForgeProblem {
   return { where: what, what: 'the forge describes it in a way that nobody expects' };
@@ -214,7 +214,7 @@ function readPull(answer: unknown): Pull | ForgeProblem {
   const address = stringAt(json, 'html_url') ?? '';
   const commit = stringAt(head, 'sha') ?? '';
   const baseCommit = stringAt(base, 'sha') ?? '';
-  if (!Number.isSafeInteger(number) || number === undefined || number < 1 || !COMMIT.test(commit))
+  if (!Number.isSafeInteger(number) || number === undefined || number < 1 || !isCommit(commit))
     return strange('a pull request');
   if (!/^https?:\/\/[^\s\x00-\x20"'<>`]{1,500}$/.test(address)) return strange('a pull request');
   const isMerged = json?.merged === true || typeof json?.merged_at === 'string';
@@ -225,7 +225,7 @@ function readPull(answer: unknown): Pull | ForgeProblem {
     isDraft: json?.draft === true,
     head: commit,
     base: stringAt(base, 'ref') ?? '',
-    baseCommit: COMMIT.test(baseCommit) ? baseCommit : '',
+    baseCommit: isCommit(baseCommit) ? baseCommit : '',
     isMergeable: typeof json?.mergeable === 'boolean' ? json.mergeable : null,
     isClear: /^(clean|has_hooks)$/.test(stringAt(json, 'mergeable_state') ?? ''),
     body: stringAt(json, 'body') ?? '',

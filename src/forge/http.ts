@@ -255,11 +255,13 @@ const HELP: Readonly<Record<number, string>> = {
   404: 'look at --repo, and whether the token may see it',
 };
 
+const MOVED = 'it has moved: look at --repo OWNER/NAME, and at GITHUB_API_URL';
+
 function refusedBy({ status, message }: Answer, where: string): ForgeProblem | undefined {
   if (status >= 200 && status < 300) return undefined;
   const said = oneLine(hideTokens(message), 300);
   const what = `the forge answers with ${status}${said === '' ? '' : `: ${said}`}`;
-  const fix = HELP[status];
+  const fix = status < 400 ? MOVED : HELP[status];
   return {
     where: where.replace(/^https?:\/\/[^/]*|\?.*$/g, ''),
     what,

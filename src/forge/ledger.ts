@@ -9,6 +9,8 @@ import { openRunStore, type StoreOptions } from '../store/run-store.ts';
 export interface ForgeLedger {
   state(): ForgeState;
   note(event: ForgeEvent): void;
+  /** What was noted is safe, also where it is copied to. */
+  settled(): Promise<void>;
   /** Writes down that it begins, and what came of it. */
   act<Value, Wrong extends Problem>(
     act: ForgeAct,
@@ -42,6 +44,7 @@ export function openForgeLedger(
   return {
     state: () => state,
     note,
+    settled: () => store.settled(),
     async act(act, what, perform, done) {
       note({ type: 'forge-started', act, what });
       await store.settled();

@@ -2,6 +2,7 @@
 import { defuseTitle } from '../domain/forge/defuse.ts';
 import { pauseFor } from '../domain/forge/pause.ts';
 import { isRefusal, type RemoteProblem } from '../domain/run/remote-answer.ts';
+import { isCommit } from '../domain/text/commit.ts';
 import type { FileSum } from '../domain/text/diffstat.ts';
 import { isProblem, type Problem } from '../domain/text/problem.ts';
 import type { EndedRun } from '../opening/leavings.ts';
@@ -9,7 +10,6 @@ import { unsolved, WITH_CONFLICTS } from '../parallel/merging.ts';
 import { VERSION } from '../platform/version.ts';
 import { writeBundle } from '../proof/bundle/write.ts';
 import { hiddenMark, PROOF_FILE } from '../report/pull-request.ts';
-import { isCommit } from '../store/inbox.ts';
 import { createIntegration } from '../workspace/integration.ts';
 import type { Remote } from '../workspace/remote.ts';
 import { withTrailers } from '../workspace/scm.ts';
@@ -27,6 +27,7 @@ export interface Publishing {
   readonly base: string;
   readonly ledger: ForgeLedger;
   readonly waits: HttpOptions;
+  redact(text: string): string;
 }
 
 /** There is something on the branch that neither this run nor its work has put there. */
@@ -54,6 +55,8 @@ export async function pushBranch(
     if (typeof clean !== 'string') return clean;
     const commit = await commitFor(publishing, { ...work, commit: clean }, tip);
     if (typeof commit !== 'string') return commit;
+    const telling = await tellingCommit(publishing, work, commit, tip);
+    if (telling) return telling;
     if (commit === tip) {
       if (ledger.state().pushed.at(-1) !== tip) notePushed(ledger, work.branch, tip);
       return tip;
@@ -67,6 +70,21 @@ export async function pushBranch(
     if (!isProblem(pushed)) return commit;
     if (!isMoved(pushed) || attempt >= MOST_RACES) return { fix: MAY_PUSH, ...pushed };
   }
+}
+
+/** The agent may have committed itself: what it says there would be public, and stay. */
+async function tellingCommit(
+  { redact, base }: Publishing,
+  { own, branch }: ProvenWork,
+  commit: string,
+  tip: string | undefined,
+): Promise<Problem | undefined> {
+  const known = [`refs/heads/${base}`, ...(tip === undefined ? [] : [tip])];
+  const { stdout } = await own.objects.run(['log', '-z', '--format=%H%n%B', commit, '--not', ...known]);
+  const found = stdout.split('\0').find(each => redact(each) !== each);
+  if (found === undefined) return undefined;
+  const what = `the message of commit ${found.slice(0, 12)} holds a secret, so nothing is pushed`;
+  return { where: branch, what, fix: 'reword it there, then the same command continues' };
 }
 
 const MOST_RACES = 3;
@@ -98,7 +116,7 @@ async function withoutMarks(
 ): Promise<string | MarkedWork | Problem> {
   const { marked = [], pushed } = ledger.state();
   const integration = createIntegration(own, run.id);
-  const [merge] = await filtered(marked.filter(isCommit), each => integration.isAncestor(each, commit));
+  const [merge] = await filtered(marked, each => integration.isAncestor(each, commit));
   const last = tip ?? pushed.at(-1);
   if (merge === undefined || last === undefined) return commit;
   const { stdout } = await own.objects.run(['rev-parse', `${merge}^1`, `${merge}^2`]);
@@ -110,6 +128,8 @@ async function withoutMarks(
   const tree = await own.treeOf(commit);
   if (isProblem(tree)) return tree;
   const parents = (await integration.isAncestor(theirs, last)) ? [last] : [last, theirs];
+  // All of it is there already.
+  if (parents.length === 1 && (await own.treeOf(last)) === tree) return last;
   const message = withTrailers(run.title.slice(0, 72), { runId: run.id, title: run.title });
   return own.commit({ tree, parents, message, date: run.past.time.latest });
 }
@@ -329,13 +349,11 @@ function same(one: string, other: string): boolean {
 
 /** What a reviewer sees of it. */
 export async function changedFiles(
-  { run, remote, base }: Publishing,
+  { run, base }: Publishing,
   { own }: ProvenWork,
   commit: string,
 ): Promise<readonly FileSum[] | Problem> {
   const ref = `refs/heads/${base}`;
-  const missing = await remote.bring([ref]);
-  if (missing) return missing;
   const from = await createIntegration(own, run.id).baseOf(ref, commit);
   if (isProblem(from))
     return {

@@ -8,7 +8,7 @@ import { readList, type StoryList } from '../domain/stories/story.ts';
 import { listSome } from '../domain/text/feedback.ts';
 import { formatProblem, isProblem, type Problem } from '../domain/text/problem.ts';
 import { hideTokens } from '../domain/text/secret-formats.ts';
-import { createRedactor } from '../domain/text/secrets.ts';
+import { createRedactor, type Redact } from '../domain/text/secrets.ts';
 import { type EndedRun, readEnded } from '../opening/leavings.ts';
 import type { CheckWatch } from '../opening/merged-checks.ts';
 import { readTask } from '../opening/reopen.ts';
@@ -173,6 +173,8 @@ export interface Access {
   readonly waits: HttpOptions;
   /** With the token, for whatever must not show it. */
   readonly secrets: Env;
+  /** For whatever is written there. */
+  readonly redact: Redact;
 }
 
 export async function openAccess({
@@ -205,7 +207,8 @@ export async function openAccess({
     longest: LONGEST_AWAY,
     waits: problem => say(`The remote: ${formatProblem(problem)}. Ralph tries until it answers.`),
   });
-  return { forge, place, own, remote, url, base, waits, secrets: { ...env, GH_TOKEN: token } };
+  const secrets = { ...env, GH_TOKEN: token };
+  return { forge, place, own, remote, url, base, waits, secrets, redact: createRedactor(secrets) };
 }
 
 /** An agent can write the address of a remote: one that differs from what is on record is pushed to when the user says so. */
@@ -297,6 +300,8 @@ export async function publish(
   const publishing: Publishing = { ...access, run, ledger, remoteName: request.options.remote };
   const over = await overAlready(publishing, work);
   if (over) return over;
+  const missing = await access.remote.bring([`refs/heads/${base}`]);
+  if (missing) return missing;
   const commit = await pushBranch(publishing, work);
   if (typeof commit !== 'string')
     return isProblem(commit) || 'marks' in commit ? commit : { ...commit, branch, work };
@@ -343,10 +348,10 @@ function wrongBranch(branch: string, base: string): Problem | undefined {
 }
 
 function textOf(
-  { run, remoteName: remote, waits }: Publishing,
+  { run, remoteName: remote, redact }: Publishing,
   { commit, proof, files }: Pick<Parameters<typeof pullRequestBody>[0], 'commit' | 'proof' | 'files'>,
 ) {
-  const { past, paths, title, env, file } = run;
+  const { past, paths, title, file } = run;
   const { result, head } = past;
   if (!result) throw new Error('a run without a result gets no pull request');
   const list = listOf(run);
@@ -356,7 +361,6 @@ function textOf(
   const reviewer =
     result.stories?.roles?.find(({ role }) => role === 'reviewer')?.agent ?? head?.agent ?? 'an agent';
   const criteria = shownCriteria({ task, list, reviewer }, result);
-  const redact = createRedactor({ ...env, GH_TOKEN: waits.token });
   const body = pullRequestBody({ result, head, task, criteria, files, commit, remote, proof });
   return { title: redact(title), body: redact(body) };
 }

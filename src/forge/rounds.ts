@@ -3,11 +3,13 @@ import { isGreen, redChecks } from '../domain/checks/check.ts';
 import type { ForgeEvent } from '../domain/forge/forge-event.ts';
 import { checksPrompt, conflictPrompt, foreignPrompt, reviewPrompt } from '../domain/forge/prompt.ts';
 import type { Conflict } from '../domain/lanes/conflict.ts';
+import { isCommit } from '../domain/text/commit.ts';
+import { listSome } from '../domain/text/feedback.ts';
 import { isProblem, type Problem } from '../domain/text/problem.ts';
 import { checkMerged } from '../opening/merged-checks.ts';
 import { mergeTip, WITH_CONFLICTS } from '../parallel/merging.ts';
 import { sha256 } from '../platform/hash.ts';
-import { isCommit, putRound } from '../store/inbox.ts';
+import { putRound } from '../store/inbox.ts';
 import { prdPaths } from '../store/prd-paths.ts';
 import { createIntegration, type Integration } from '../workspace/integration.ts';
 import { openStoryBranch, type StoryBranch } from '../workspace/story-branch.ts';
@@ -36,7 +38,7 @@ export async function prepareChecks(
   const { head } = seen.pull;
   tell(following, ['checks', head, ...names], checksPrompt(jobs));
   ledger.note({ type: 'forge-round', why: 'checks', names, words: [], commit: head });
-  return (await writeStatus(following, seen, `Fixing red checks: ${names.join(', ')}.`)) ?? 'again';
+  return (await writeStatus(following, seen, `Fixing red checks: ${listSome(names)}.`)) ?? 'again';
 }
 
 export async function prepareReview(following: Following, seen: Seen): Promise<'again' | Problem> {
@@ -83,8 +85,8 @@ interface Merging {
 }
 
 /**
- * Into the worktree of the run, into a lane of its own, or into what the next worker of a unit begins with. The words for the agent come first,
- * then the ledger, then the files: a kill in between leaves no merge that nobody knows of.
+ * Into the worktree of the run, into a lane of its own, or into what the next worker of a unit begins with. The ledger comes before the files
+ * that somebody works on: a kill in between leaves no merge that nobody knows of.
  */
 async function prepareMerge(following: Following, merging: Merging): Promise<'no-place' | 'done' | Problem> {
   const { ledger, run, work, request } = following;
@@ -115,32 +117,36 @@ async function prepareMerge(following: Following, merging: Merging): Promise<'no
   return 'done';
 }
 
-/** The next worker begins with the merge in its files. */
+/** In the state of a run that is carried from worker to worker. */
+const CARRIED = 'outside/run.json';
+
+/** The next worker begins with the merge in its files. The words come last: what is not there yet is prepared again. */
 async function carryMerge(
   following: Following,
   { unit, tip, tree, conflicts, about, round, words }: Merging & { readonly unit: UnitSource } & Merged,
 ): Promise<'done' | Problem> {
   const { ledger, work, access } = following;
   const { own } = work;
-  const message = conflicts.length === 0 ? 'Merge what has landed meanwhile' : WITH_CONFLICTS;
-  const merge = await own.commit({ tree, parents: [work.commit, tip], message });
-  if (isProblem(merge)) return merge;
-  tell(following, about, words(conflicts));
-  ledger.note(conflicts.length === 0 ? round : { ...round, merge });
   const { carry, carryRef, nextRef } = unit.work();
   const missing = await access.remote.bring([carryRef]);
   if (missing) return missing;
-  const parts = isCommit(carry) ? [`${carry}^{tree}`, `${carry}^@`] : ['--verify', ''];
+  // It has the file of a run in it, or it is none.
+  const parts = isCommit(carry) ? [`${carry}:${CARRIED}`, `${carry}^{tree}`, `${carry}^@`] : ['--verify', ''];
   const { code, stdout } = await own.objects.run(['rev-parse', ...parts]);
-  const [state = '', , ...kept] = stdout.trim().split('\n');
+  const [, state = '', , ...kept] = stdout.trim().split('\n');
   if (code !== 0)
     return { where: carryRef, what: 'the remote does not have what the next worker would begin with' };
+  const message = conflicts.length === 0 ? 'Merge what has landed meanwhile' : WITH_CONFLICTS;
+  const merge = await own.commit({ tree, parents: [work.commit, tip], message });
+  if (isProblem(merge)) return merge;
   const files = await own.commit({ tree, parents: [merge], message: 'Work in progress' });
   if (isProblem(files)) return files;
   const next = await own.commit({ tree: state, parents: [files, ...kept], message: 'State of a run' });
   if (isProblem(next)) return next;
   const unsent = await access.remote.put(next, nextRef);
   if (unsent) return unsent;
+  ledger.note(conflicts.length === 0 ? round : { ...round, merge });
+  await ledger.settled();
   tell(following, about, words(conflicts), next);
   return 'done';
 }
@@ -170,7 +176,8 @@ export async function takeIn(
   if (isProblem(checks)) return checks;
   if (!isGreen(checks)) {
     const names = redChecks(checks).map(({ command }) => command);
-    return { needsYou: `With what somebody else has pushed these checks fail: ${names.join(', ')}.` };
+    const next = 'Fix it on the branch and push, then the same command continues.';
+    return { needsYou: `With what somebody else has pushed these checks fail: ${listSome(names)}. ${next}` };
   }
   const last = ledger.state().pushed.at(-1) ?? work.commit;
   const problem =

@@ -17,16 +17,11 @@ export async function writeStatus(
   now: string | undefined,
 ): Promise<Problem | undefined> {
   const mark = hiddenMark(`status-${run.id}`);
-  const text = [
-    statusLine(now, ledger.state().ended),
-    '',
-    ...factLines(ledger.state(), unheard),
-    '',
-    mark,
-  ].join('\n');
+  const { forge, redact } = access;
+  const lines = [statusLine(now, ledger.state().ended), '', ...factLines(ledger.state(), unheard), '', mark];
+  const text = redact(lines.join('\n'));
   const there = words.find(word => word.kind === 'comment' && isOwn(word, me) && word.text.includes(mark));
   if (there?.text.replaceAll('\r\n', '\n') === text) return undefined;
-  const { forge } = access;
   const write = () => (there ? forge.editComment(there.number, text) : forge.comment(number, text));
   return unlessUnsure(await ledger.act('comment', String(number), write, () => ({})));
 }
@@ -37,12 +32,24 @@ function statusLine(now: string | undefined, ended: State['ended']): string {
   return `**Ralph**: ${now === undefined ? (ended ? endedWords(ended) : '') : say(now)}`;
 }
 
-function factLines({ checkRounds, reviewRounds, conflictRounds }: State, unheard: number): readonly string[] {
+/** A comment has its limits. */
+const MOST_CHECKS = 20;
+
+const OTHERS = [
+  ['review', 'the review'],
+  ['conflict', 'conflicts'],
+  ['foreign', 'what others have pushed'],
+] as const;
+
+function factLines({ checkRounds, rounds }: State, unheard: number): readonly string[] {
   const ci = Object.entries(checkRounds);
+  const more = ci.length - MOST_CHECKS;
   return [
-    ...ci.map(([name, count]) => `- ${counted(count, 'round')} for ${say(name)}`),
-    ...(reviewRounds > 0 ? [`- ${counted(reviewRounds, 'round')} for the review`] : []),
-    ...(conflictRounds > 0 ? [`- ${counted(conflictRounds, 'round')} for conflicts`] : []),
+    ...ci.slice(0, MOST_CHECKS).map(([name, count]) => `- ${counted(count, 'round')} for ${say(name)}`),
+    ...(more > 0 ? [`- rounds for ${counted(more, 'more check')}`] : []),
+    ...OTHERS.flatMap(([why, what]) =>
+      rounds[why] > 0 ? [`- ${counted(rounds[why], 'round')} for ${what}`] : [],
+    ),
     ...(unheard > 0 ? [`- ${counted(unheard, 'comment')} by people who may not write here: not read`] : []),
   ];
 }

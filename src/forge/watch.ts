@@ -11,9 +11,8 @@ import {
   STANDING_LABELS,
   saidBy,
 } from '../domain/forge/next-watch.ts';
-import { openQuestions } from '../domain/stories/questions.ts';
+import { isOpen, openQuestions } from '../domain/stories/questions.ts';
 import { formatProblem, isProblem, type Problem } from '../domain/text/problem.ts';
-import { createRedactor } from '../domain/text/secrets.ts';
 import type { StopRequest } from '../engine/stop.ts';
 import { ensureFolder } from '../platform/files.ts';
 import { sha256 } from '../platform/hash.ts';
@@ -85,20 +84,18 @@ interface Watching extends Omit<WatchRequest, 'work'> {
   readonly noted: Map<number, string>;
   /** How the pull request of each run stood when it was looked at last. */
   readonly heads: Map<string, string>;
-  redact(text: string): string;
 }
 
 async function openWatch(request: WatchRequest): Promise<Watching | Problem> {
   const { project, stop, label, listenTo } = request;
   const access = await openAccess({ ...request, abort: stop.stopping });
   if (isProblem(access)) return access;
-  const { forge, secrets } = access;
+  const { forge } = access;
   // The token of a workflow does not say who it is.
   const me = (await forge.me()) ?? 'github-actions[bot]';
   if (isProblem(me)) return me;
   const who = sha256(request.who ?? `${hostname()}\0${project.root}`).slice(0, 12);
   const work = await request.work(access);
-  const redact = createRedactor(secrets);
   return {
     ...request,
     access,
@@ -107,7 +104,6 @@ async function openWatch(request: WatchRequest): Promise<Watching | Problem> {
     shown: new Map(),
     noted: new Map(),
     heads: new Map(),
-    redact,
   };
 }
 
@@ -190,7 +186,7 @@ async function stepIssue(
   listed: Issue | undefined,
   room: { slots: number },
 ): Promise<Stepped | undefined> {
-  const { look, work } = watching;
+  const { look, work, terms } = watching;
   const seen = await seeIssue(watching, number, listed);
   if (isProblem(seen)) {
     note(watching, number, formatProblem(seen));
@@ -200,7 +196,10 @@ async function stepIssue(
   let hasNews = await newsOf(watching, number, facts.wanted === 'yes');
   for (let acts = 0; ; acts++) {
     const run = work.runOf(number, facts.label, hasNews);
-    const step = nextForIssue(facts, run, { ...work.room(), ...room }, look.who);
+    const { questions = [] } = run?.id ? work.stateOf(run.id) : {};
+    const answers = questions.filter(each => !isOpen(each)).length;
+    const own = { ...work.room(), ...room, answers, mostAnswers: terms.reviewRounds };
+    const step = nextForIssue(facts, run, own, look.who);
     const { standing } = step;
     const isBegin = step.act !== undefined && BEGINS.has(step.act.kind);
     if (!isBegin) show(watching, issue, step, run);
@@ -281,12 +280,12 @@ async function perform(
   step: IssueStep,
   act: IssueAct,
 ): Promise<'done' | 'later' | Problem> {
-  const { work, look } = watching;
+  const { work, look, access } = watching;
   const { number } = issue;
   const said = facts.said as Set<string>;
   const say = async (mark: string, ...parts: readonly string[]): Promise<'done' | 'later' | Problem> => {
     if (said.has(mark)) return 'done';
-    const written = await look.forge.comment(number, watching.redact(issueComment(mark, ...parts)));
+    const written = await look.forge.comment(number, access.redact(issueComment(mark, ...parts)));
     if (isProblem(written)) return (written as ForgeProblem).isUnsure ? 'later' : written;
     said.add(mark);
     return 'done';

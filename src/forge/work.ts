@@ -3,6 +3,7 @@ import { type CheckResult, isGreen } from '../domain/checks/check.ts';
 import { isSupported, supportOf } from '../domain/checks/proof.ts';
 import { type LoopResult, provenBy } from '../domain/run/result.ts';
 import { isProven } from '../domain/run/stop-reason.ts';
+import { isCommit } from '../domain/text/commit.ts';
 import { isProblem, type Problem } from '../domain/text/problem.ts';
 import { endOf } from '../opening/changed-here.ts';
 import { type EndedRun, findLeavings, type Leavings } from '../opening/leavings.ts';
@@ -75,8 +76,7 @@ export async function findUnitWork(
 ): Promise<ProvenWork | Problem> {
   const { head, ref } = work();
   // All of it comes from a database that others write.
-  const isNamed =
-    isBranchName(branch) && isBranchName(`x/${ref}`) && head !== null && /^[0-9a-f]{40,64}$/.test(head);
+  const isNamed = isBranchName(branch) && isBranchName(`x/${ref}`) && isCommit(head);
   for (const name of isNamed ? [`refs/heads/${branch}`, ref] : []) {
     const missing = await remote.bring([name]);
     if (missing) return missing;

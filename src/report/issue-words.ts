@@ -39,7 +39,7 @@ const TRY_AGAIN = 'Take the label away and set it again to let Ralph try again.'
 
 export interface EndedIssue {
   readonly standing: IssueStanding;
-  /** Why nobody wants it any more. */
+  /** Why nobody wants it any more, or why it is not continued. */
   readonly why: string | undefined;
   readonly result: LoopResult | undefined;
   readonly forge: ForgeState | undefined;
@@ -60,7 +60,8 @@ export function endParts({ standing, why, result, forge, isFailed }: EndedIssue)
       'needs you. Something on the machine that it works on is in the way; `ralph watch` says there what.',
       TRY_AGAIN,
     ];
-  return [`needs you. ${said ?? (result ? resultSentence(result, MARKDOWN_WORDS) : '')}`, TRY_AGAIN];
+  const words = why === undefined ? said : MARKDOWN_WORDS.say(why);
+  return [`needs you. ${words ?? (result ? resultSentence(result, MARKDOWN_WORDS) : '')}`, TRY_AGAIN];
 }
 
 /** Our own words as they are, those of others as code. */

@@ -22,7 +22,7 @@ interface Checkpoint {
 }
 
 /** Changes with the shape of a state. */
-const VERSION = 3;
+const VERSION = 4;
 
 export interface Loaded {
   readonly state: RunState;

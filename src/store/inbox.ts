@@ -5,6 +5,7 @@
 import { randomBytes } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { isCommit } from '../domain/text/commit.ts';
 import { parseObject } from '../domain/text/json.ts';
 import { ensureFolder, namesIn, readSlice, writeAtomic } from '../platform/files.ts';
 import type { RunPaths } from './paths.ts';
@@ -130,10 +131,6 @@ export function parseMessage(text: string): Message | undefined {
     default:
       return undefined;
   }
-}
-
-export function isCommit(value: unknown): value is string {
-  return typeof value === 'string' && /^[0-9a-f]{40,64}$/.test(value);
 }
 
 function isText(value: unknown): value is string {

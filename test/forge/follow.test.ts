@@ -160,7 +160,10 @@ describe('a round', () => {
     const { work, forge } = await started();
     forge.state.checks = commit => (commit === forge.tip('main') ? [] : [check('test', 'failure')]);
     const { code, result } = await follow(work, forge, '--ci-rounds', '1');
-    expect([code, result]).toMatchObject([1, { outcome: 'needs_you', detail: 'Red after 1 round: test.' }]);
+    expect([code, result]).toMatchObject([
+      1,
+      { outcome: 'needs_you', detail: expect.stringContaining('with --ci-rounds 4 continues') },
+    ]);
     expect(only(ledgerOf(work), 'forge-round')).toHaveLength(1);
   });
 
@@ -193,13 +196,13 @@ describe('a round', () => {
     expect([code, result?.outcome], stderr).toEqual([0, 'pull_request_ready']);
     expect(forge.bare.git('show', 'ralph/login:a.txt')).toBe('both\n2\n3\n');
     expect(forge.bare.git('merge-base', first, 'ralph/login').trim()).toBe(first);
-    expect(withMarks(forge)).toEqual([]);
+    expect(forge.hasMarks('ralph/login')).toBe(false);
     // What comes after it is built on what was pushed.
     forge.state.comments.push(word('alice', 'one more thing'));
     const pushed = forge.tip('ralph/login') ?? '';
     expect((await follow(work, forge)).code).toBe(0);
     expect(forge.bare.git('merge-base', pushed, 'ralph/login').trim()).toBe(pushed);
-    expect([withMarks(forge), forge.has('ralph/login', 'answered.txt')]).toEqual([[], true]);
+    expect([forge.hasMarks('ralph/login'), forge.has('ralph/login', 'answered.txt')]).toEqual([false, true]);
   });
 
   test('for a conflict that nobody has solved pushes nothing, and needs you', async () => {
@@ -210,7 +213,7 @@ describe('a round', () => {
       'needs_you',
       'Conflict marks are still in a.txt.',
     ]);
-    expect([forge.tip('ralph/login'), withMarks(forge)]).toEqual([first, []]);
+    expect([forge.tip('ralph/login'), forge.hasMarks('ralph/login')]).toEqual([first, false]);
   });
 });
 
@@ -221,23 +224,9 @@ async function conflicting(agent: string) {
   );
   expect((await follow(work, forge)).code).toBe(0);
   const first = forge.tip('ralph/login') ?? '';
-  work.write('a.txt', 'theirs\n2\n3\n');
-  work.git('commit', '--quiet', '--all', '--message', 'theirs');
-  work.git('push', '--quiet', 'origin', 'main');
-  forge.state.done = () => {
-    const [pull] = forge.state.pulls;
-    const isMerged = forge.bare
-      .git('branch', '--contains', 'main', '--format=%(refname:short)')
-      .includes('ralph/login');
-    if (pull) pull.mergeable = isMerged;
-  };
+  forge.push('main', { 'a.txt': 'theirs\n2\n3\n' });
+  forge.conflictsWithBase('ralph/login');
   return { work, forge, first };
-}
-
-/** The commits of the branch in which a file has the marks of a conflict. */
-function withMarks({ bare }: Fake): readonly string[] {
-  const commits = bare.git('rev-list', 'ralph/login').trim().split('\n');
-  return commits.filter(commit => bare.git('show', `${commit}:a.txt`).includes('<<<<<<<'));
 }
 
 test('what was merged and whose branch is gone is not pushed again', async () => {
@@ -302,20 +291,10 @@ test('`ralph cancel` ends it', async () => {
 });
 
 describe('somebody else pushes', () => {
-  const pushed = (work: Repo, forge: Fake, ...flags: string[]) => {
-    const other = folder('ralph-other-');
-    other.git('clone', '--quiet', '--branch', 'ralph/login', forge.bare.dir, '.');
-    other.write('other.txt', 'other\n');
-    other.git('add', '--all');
-    other.git('commit', '--quiet', ...flags, '--message', 'other');
-    other.git('push', '--quiet', ...(flags.length > 0 ? ['--force'] : []), 'origin', 'ralph/login');
-    return work;
-  };
-
   test('on top: it is taken in, and built upon', async () => {
     const { work, forge } = await started();
     await follow(work, forge);
-    pushed(work, forge);
+    forge.push('ralph/login', { 'other.txt': 'other\n' });
     const tip = forge.tip('ralph/login');
     const { code, result, stderr } = await follow(work, forge);
     expect([code, result?.outcome], stderr).toEqual([0, 'pull_request_ready']);
@@ -325,13 +304,23 @@ describe('somebody else pushes', () => {
     expect((await follow(work, forge)).code).toBe(0);
     expect(forge.bare.git('merge-base', tip ?? '', 'ralph/login').trim()).toBe(tip);
     expect(forge.has('ralph/login', 'answered.txt')).toBe(true);
+    // Who pushes again and again is taken in so often, and no more.
+    forge.push('ralph/login', { 'again.txt': 'again\n' });
+    const more = await follow(work, forge, '--review-rounds', '1');
+    expect([more.code, more.result]).toMatchObject([
+      1,
+      { outcome: 'needs_you', detail: expect.stringContaining('--review-rounds 4 continues') },
+    ]);
+    expect(work.read('.ralph/worktrees/login/other.txt')).toBe('other\n');
+    expect((await follow(work, forge, '--review-rounds', '4')).code).toBe(0);
+    expect(work.read('.ralph/worktrees/login/again.txt')).toBe('again\n');
   });
 
   test('with a history that was rewritten: it needs you', async () => {
     const { work, forge } = await started();
     await follow(work, forge);
     forge.bare.git('config', 'receive.denyNonFastForwards', 'false');
-    pushed(work, forge, '--amend');
+    forge.push('ralph/login', { 'other.txt': 'other\n' }, { amend: true });
     const tip = forge.tip('ralph/login');
     const { code, result } = await follow(work, forge);
     expect([code, result.outcome, forge.tip('ralph/login')]).toEqual([1, 'needs_you', tip]);

@@ -3,58 +3,42 @@ import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { expect, test, vi } from 'vitest';
 import { agentOf } from '../rig/ended-run.ts';
-import { createForge, watchKilled } from '../rig/forge.ts';
+import { createForge } from '../rig/forge.ts';
+import { type Kill, killedAt } from '../rig/killed.ts';
 import { ledgerOf, only, runsOf } from '../rig/ledger.ts';
 import { startRalph } from '../rig/ralph.ts';
 import { folder, repo } from '../rig/repo.ts';
 import { killPlaces } from '../rig/thorough.ts';
 
-/** Asks first, works with the answer, and counts its turns. */
+/** Asks first, and works with the answer. */
 const AGENT = `
-prompt=$(cat)
-echo turn >> "$SEEN/turns"
-case "$prompt" in
+case "$(cat)" in
   *"Answer: blue"*) echo new > new.txt;;
   *) echo "<question>Which colour?</question>"; exit 0;;
 esac`;
 
-/** `when`: before the forge does what it is asked, or after it and before it says so. */
-async function killedAt(nth: number, when: 'before' | 'after') {
+test.each(killPlaces(70, 3))('at request %i, %s it is done', { timeout: 240_000 }, async (...kill: Kill) => {
   const work = repo({ 'README.md': '# test\n', '.gitignore': '.ralph/\n' });
   const forge = await createForge(work);
-  const seen = folder('ralph-seen-');
-  const agent = agentOf(AGENT.replaceAll('$SEEN', seen.dir));
   forge.issue(12, 'Make a file');
+  forge.answers(12, 'blue');
   const flags = ['--once', '--ready', '--poll', '0.05', '--check', 'test -f new.txt'];
-  const args = ['watch', ...flags, '--agent', agent];
-  const options = { cwd: work.dir, env: forge.env };
-  const code = await watchKilled(forge, args, options, [nth, when]);
-  const said = forge.said(12).filter(text => text.startsWith('ralph-bot'));
-  const trees = forge.pushes('ralph/issue-12');
-  return {
-    code,
-    noted: only(ledgerOf(work), 'forge-said').map(({ what }) => what),
-    runs: runsOf(work).length,
-    pulls: forge.state.pulls.map(({ draft }) => draft),
-    said: said.map(text => /Ralph\*\*: (\w+(?: \w+)?)/.exec(text)?.[1]),
-    isPushedOnce: new Set(trees).size === trees.length,
-    labels: forge.labels(12),
-  };
-}
-
-const ONCE = {
-  code: 0,
-  noted: ['started', 'question', 'link', 'end'],
-  runs: 1,
-  pulls: [false],
-  said: ['working on', 'a question', 'the pull', 'done'],
-  isPushedOnce: true,
-  labels: ['ralph', 'ralph:done'],
-};
-
-test.each(killPlaces(70, 5))('at request %i, %s it is done', { timeout: 240_000 }, async (nth, when) =>
-  expect(await killedAt(nth, when)).toEqual(ONCE),
-);
+  const args = ['watch', ...flags, '--agent', agentOf(AGENT)];
+  const { code, stdout, stderr } = await killedAt(forge, kill, args, { cwd: work.dir, env: forge.env });
+  expect(
+    {
+      ...{ code, runs: runsOf(work).length, ...forge.once('ralph/issue-12') },
+      noted: only(ledgerOf(work), 'forge-said').map(({ what }) => what),
+      ...{ said: forge.spoken(12), labels: forge.labels(12) },
+    },
+    stdout + stderr,
+  ).toEqual({
+    ...{ code: 0, runs: 1, pulls: [false], replies: 0, isPushedOnce: true },
+    noted: ['started', 'question', 'link', 'end'],
+    said: ['working on', 'a question', 'the pull', 'done'],
+    labels: ['ralph', 'ralph:done'],
+  });
+});
 
 test('while its agent works', { timeout: 240_000 }, async () => {
   const work = repo({ 'README.md': '# test\n', '.gitignore': '.ralph/\n' });

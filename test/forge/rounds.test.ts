@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test, vi } from 'vitest';
-import { check, createForge, type Fake, pushed, word } from '../rig/forge.ts';
+import { createForge, type Fake, word } from '../rig/forge.ts';
 import { type LaneRig, landedFiles, laneRig, plain, rigFor } from '../rig/lanes.ts';
 import { ledgerOf, only, runsOf } from '../rig/ledger.ts';
 import { ralph, startRalph } from '../rig/ralph.ts';
@@ -34,13 +34,6 @@ async function followed({ options }: LaneRig, forge: Fake) {
   return { code, stderr, result: JSON.parse(stdout) };
 }
 
-/** Red until this file is there. */
-function redWithout(forge: Fake, file: string): void {
-  forge.state.checks = commit => [
-    check('test', commit === forge.tip('main') || forge.has(commit, file) ? 'success' : 'failure'),
-  ];
-}
-
 describe('a list of stories', () => {
   test.each([
     ['on its branch', []],
@@ -48,7 +41,7 @@ describe('a list of stories', () => {
   ])('%s: a red check is worked on again, and so is a review', async (_, where) => {
     const { rig, forge } = await stories();
     await ended(rig, ...PRD, ...where);
-    redWithout(forge, 'fixed.txt');
+    forge.redWithout('fixed.txt');
     const first = await followed(rig, forge);
     expect([first.code, first.result.outcome], first.stderr).toEqual([0, 'pull_request_ready']);
     expect(forge.has('ralph/demo', 'fixed.txt')).toBe(true);
@@ -102,17 +95,9 @@ describe('a list of stories', () => {
   test('a conflict with the base in the list itself is nobody’s to solve', async () => {
     const { rig, forge } = await stories(`printf 'both\\n' > README.md; ${CLAIM}`);
     rig.does('US-001', 'implement', 'mkdir work; echo new > work/US-001.txt; echo ours > README.md');
-    const { project } = rig;
     await ended(rig, ...PRD, '--worktree', 'demo');
-    project.write('README.md', 'theirs\n');
-    project.write('ralph/progress.txt', 'other words\n');
-    project.git('commit', '--quiet', '--all', '--message', 'theirs');
-    project.git('push', '--quiet', 'origin', 'main');
-    forge.state.done = () => {
-      const [pull] = forge.state.pulls;
-      const holding = forge.bare.git('branch', '--contains', 'main', '--format=%(refname:short)');
-      if (pull) pull.mergeable = holding.includes('ralph/demo');
-    };
+    forge.push('main', { 'README.md': 'theirs\n', 'ralph/progress.txt': 'other words\n' });
+    forge.conflictsWithBase('ralph/demo');
     const { code, stderr } = await followed(rig, forge);
     expect([code, forge.bare.git('show', 'ralph/demo:README.md')], stderr).toEqual([0, 'both\n']);
     expect(forge.bare.git('show', 'ralph/demo:ralph/progress.txt')).toContain('## US-001 implement');
@@ -126,7 +111,7 @@ describe('a parallel run', () => {
     await ended(rig, 'prd', 'run', '--parallel', '2', '--check', 'test -d work', '--max-iterations', '6');
     const [id = ''] = runsOf(rig.project);
     const branch = `ralph/${id}/_int`;
-    redWithout(forge, 'fixed.txt');
+    forge.redWithout('fixed.txt');
     rig.does('round-1', 'task', 'echo fixed > fixed.txt');
     rig.does('round-2', 'task', 'echo answered > answered.txt');
     const first = await followed(rig, forge);
@@ -171,27 +156,6 @@ describe('a parallel run', () => {
   });
 });
 
-/** Can be merged when the base is in it. */
-function conflictsWithBase(forge: Fake, branch: string): void {
-  forge.state.done = () => {
-    const [pull] = forge.state.pulls;
-    const holding = forge.bare.git('branch', '--contains', 'main', '--format=%(refname:short)');
-    if (pull) pull.mergeable = holding.split('\n').includes(branch);
-  };
-}
-
-/** Commits of a branch in whose files the marks of a conflict are. */
-function markedCommits(forge: Fake, branch: string): readonly string[] {
-  const commits = forge.bare.git('rev-list', branch).trim().split('\n');
-  return commits.filter(commit => {
-    try {
-      return forge.bare.git('grep', '-l', '^<<<<<<< ', commit) !== '';
-    } catch {
-      return false;
-    }
-  });
-}
-
 describe('a parallel run whose branch is not alone', () => {
   async function parallel() {
     const rig = laneRig([plain('US-001'), plain('US-002')]);
@@ -207,33 +171,33 @@ describe('a parallel run whose branch is not alone', () => {
     ['its own alone', 'ours'],
   ])('a conflict with the base is solved in a lane: %s', async (_, text) => {
     const { rig, forge, id, branch } = await parallel();
-    pushed(forge, 'main', { 'README.md': 'theirs\n', 'later.txt': 'later\n' });
-    conflictsWithBase(forge, branch);
+    forge.push('main', { 'README.md': 'theirs\n', 'later.txt': 'later\n' });
+    forge.conflictsWithBase(branch);
     rig.does('round-1', 'task', `echo ${text} > README.md`);
     const { code, result, stderr } = await followed(rig, forge);
     expect([code, result.outcome], stderr).toEqual([0, 'pull_request_ready']);
     expect(forge.bare.git('show', `${branch}:README.md`)).toBe(`${text}\n`);
     expect([forge.has(branch, 'later.txt'), forge.has(branch, 'work/US-002.txt')]).toEqual([true, true]);
-    expect(markedCommits(forge, branch)).toEqual([]);
+    expect(forge.hasMarks(branch)).toBe(false);
     await verified(forge, id, result.commit);
   });
 
   test('a conflict that nobody solves is not pushed, and needs you', async () => {
     const { rig, forge, branch } = await parallel();
-    pushed(forge, 'main', { 'README.md': 'theirs\n' });
-    conflictsWithBase(forge, branch);
+    forge.push('main', { 'README.md': 'theirs\n' });
+    forge.conflictsWithBase(branch);
     rig.does('round-1', 'task', ':');
     const before = forge.state.requests.length;
     const { code, result } = await followed(rig, forge);
     expect([code, result.outcome, forge.state.requests.length > before]).toEqual([1, 'needs_you', true]);
-    expect([markedCommits(forge, branch), forge.pushes(branch)]).toEqual([[], [expect.anything()]]);
+    expect([forge.hasMarks(branch), forge.pushes(branch)]).toEqual([false, [expect.anything()]]);
   });
 
   test('what somebody else has pushed is taken in, and kept', async () => {
     const { rig, forge, id, branch } = await parallel();
     const opened = await ralph(['pr'], { ...rig.options, env: { ...rig.options.env, ...forge.env } });
     expect(opened.code, opened.stderr).toBe(0);
-    pushed(forge, branch, { 'theirs.txt': 'theirs\n' });
+    forge.push(branch, { 'theirs.txt': 'theirs\n' });
     rig.does('round-1', 'task', 'test -f theirs.txt && echo seen > seen.txt');
     const { code, result, stderr } = await followed(rig, forge);
     expect([code, result.outcome], stderr).toEqual([0, 'pull_request_ready']);
@@ -253,7 +217,7 @@ describe('a parallel run whose branch is not alone', () => {
     const { code, result, stderr } = await followed(rig, forge);
     expect(code, stderr).toBe(0);
     const branch = `ralph/${id}/_int`;
-    expect(markedCommits(forge, branch)).toEqual([]);
+    expect(forge.hasMarks(branch)).toBe(false);
     expect(forge.bare.git('log', '--format=%s', branch)).not.toContain('with conflicts to solve');
     expect(forge.bare.git('rev-parse', `${branch}^{tree}`)).toBe(
       rig.project.git('rev-parse', `${branch}^{tree}`),
@@ -279,7 +243,7 @@ describe('Ralph is killed in the middle of a round', () => {
     execFileSync('mkfifo', [join(orders, 'pipe')]);
     await ended(rig, ...args);
     rig.does(name, mode, `${WAITS}; ${CLAIM}`);
-    redWithout(forge, 'fixed.txt');
+    forge.redWithout('fixed.txt');
     forge.state.threads.push(word('alice', 'rename this', { path: 'work/US-001.txt', line: 1 }));
     const env = { ...options.env, ...forge.env };
     const first = startRalph(['pr', '--follow', '--poll', '0.05'], { ...options, env });

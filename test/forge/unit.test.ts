@@ -1,7 +1,7 @@
 /** `ralph pr UNIT`: the work of a unit of a fleet, from a machine that has never worked on it. */
 import { expect, test } from 'vitest';
 import { type FleetRig, fleetRig } from '../rig/fleet.ts';
-import { check, createForge, type Fake, pushed, word } from '../rig/forge.ts';
+import { check, createForge, type Fake, word } from '../rig/forge.ts';
 import { laneRig, plain } from '../rig/lanes.ts';
 import { describeWithPostgres, sharedPostgres } from '../rig/postgres.ts';
 import { ralph } from '../rig/ralph.ts';
@@ -80,15 +80,22 @@ describeWithPostgres('a unit of a fleet', () => {
     const branch = `ralph/${unit}`;
     rig.worker('one');
     await rig.untilState(unit, 'done');
-    pushed(forge, 'main', { 'README.md': 'theirs\n' });
-    forge.state.done = () => {
-      const [pull] = forge.state.pulls;
-      const holding = forge.bare.git('branch', '--contains', 'main', '--format=%(refname:short)');
-      if (pull) pull.mergeable = holding.split('\n').includes(branch);
-    };
-    const { code, stdout, stderr } = await machine(rig, forge).run(
-      ...['pr', unit, '--json', '--follow', '--poll', '0.05'],
-    );
+    forge.push('main', { 'README.md': 'theirs\n' });
+    forge.conflictsWithBase(branch);
+    const { run } = machine(rig, forge);
+    const follow = () => run('pr', unit, '--json', '--follow', '--poll', '0.05');
+    // A row that names another commit than what the last worker has left: nobody begins with it.
+    const [{ carry = '' } = {}] = await rig.sql('select carry from ralph.unit where id = $1', unit);
+    for (const forged of ['--all', forge.tip('main')]) {
+      await rig.sql('update ralph.unit set carry = $2 where id = $1', unit, forged);
+      const { code, stderr } = await follow();
+      expect([code, stderr]).toEqual([
+        2,
+        expect.stringContaining('does not have what the next worker would'),
+      ]);
+    }
+    await rig.sql('update ralph.unit set carry = $2 where id = $1', unit, carry);
+    const { code, stdout, stderr } = await follow();
     expect([code, JSON.parse(stdout).outcome], stderr).toEqual([0, 'pull_request_ready']);
     expect(forge.bare.git('show', `${branch}:README.md`)).toBe('both\n');
     expect(forge.bare.git('log', '--format=%s', branch)).not.toContain('with conflicts to solve');
@@ -98,7 +105,7 @@ describeWithPostgres('a unit of a fleet', () => {
     const { rig, forge, unit, run } = await done();
     const branch = `ralph/${unit}`;
     expect((await run('pr', unit)).code).toBe(0);
-    pushed(forge, branch, { 'theirs.txt': 'theirs\n', 'work.txt': 'done\nand theirs\n' });
+    forge.push(branch, { 'theirs.txt': 'theirs\n', 'work.txt': 'done\nand theirs\n' });
     rig.does('true', 'test -f theirs.txt && echo seen > seen.txt');
     rig.worker('two');
     const { code, stdout, stderr } = await run('pr', unit, '--json', '--follow', '--poll', '0.05');
@@ -128,11 +135,8 @@ describeWithPostgres('a unit of a fleet', () => {
   });
 
   test('whose branch somebody else has moved gets none', async () => {
-    const { rig, forge, unit, run } = await done();
-    rig.project.git('fetch', '--quiet', 'origin');
-    rig.project.git('checkout', '--quiet', '-b', 'theirs', `origin/ralph/${unit}`);
-    rig.project.git('commit', '--quiet', '--allow-empty', '--message', 'theirs');
-    rig.project.git('push', '--quiet', 'origin', `theirs:ralph/${unit}`);
+    const { forge, unit, run } = await done();
+    forge.push(`ralph/${unit}`, { 'theirs.txt': 'theirs\n' });
     const { code, stderr } = await run('pr', unit);
     expect([code, stderr, forge.state.pulls]).toEqual([
       2,

@@ -1,9 +1,8 @@
 /** A forge on loopback: speaks as much of GitHub's API as Ralph uses, with a bare repository that takes no push by force. */
-import { execFileSync } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { onTestFinished } from 'vitest';
-import { type RalphOptions, startRalph } from './ralph.ts';
-import { folder, gitEnv, type Repo } from './repo.ts';
+import { folder, type Repo } from './repo.ts';
 
 export const TOKEN = 'ghp_0123456789abcdefghijABCDEFGHIJ012345';
 
@@ -68,6 +67,8 @@ export interface Fault {
   readonly after?: boolean;
   /** What it says of it. */
   readonly message?: string;
+  /** All that comes, as it is. */
+  readonly body?: string;
 }
 
 export type Fake = Awaited<ReturnType<typeof createForge>>;
@@ -100,19 +101,21 @@ export async function createForge(work: Repo, there?: Repo) {
     faults: new Map<number, Fault>(),
     requests: [] as string[],
     authorizations: [] as string[],
+    /** What changes there by itself, before each request. */
+    changes: () => {},
     /** Sees each request before it is done; waits for what it returns. */
     arrives: (_count: number, _what: string): unknown => undefined,
     /** Sees each request that was done, before it is answered. */
     done: (_count: number, _what: string): unknown => undefined,
   };
+  // Nobody packs the refs there, and a program for each request would take most of the time.
   const tip = (branch: string) => {
-    try {
-      const args = ['rev-parse', '--verify', '--quiet', `refs/heads/${branch}`];
-      return execFileSync('git', args, { cwd: bare.dir, env: gitEnv(), encoding: 'utf8' }).trim();
-    } catch {
-      return undefined;
-    }
+    const path = bare.path(`refs/heads/${branch}`);
+    return branch !== '' && existsSync(path) ? readFileSync(path, 'utf8').trim() : undefined;
   };
+  const has = (commit: string, file: string) => bare.git('ls-tree', '--name-only', commit, file) !== '';
+  const pushes = (branch: string) =>
+    bare.git('log', '--walk-reflogs', '--format=%T', branch, '--').trim().split('\n');
   let base = '';
   const answer = createAnswers(state, tip, () => base);
   const server = createServer((request, response) => {
@@ -129,11 +132,57 @@ export async function createForge(work: Repo, there?: Repo) {
   return {
     ...{ state, bare, tip, url: base },
     /** The trees that a branch has had, one for each push. */
-    pushes: (branch: string) =>
-      bare.git('log', '--walk-reflogs', '--format=%T', branch, '--').trim().split('\n'),
+    pushes,
     /** Whether a commit that was pushed has this file. */
-    has: (commit: string, file: string) => bare.git('ls-tree', '--name-only', commit, file) !== '',
+    has,
+    /** The check `test` is red until this file is there. */
+    redWithout(file: string) {
+      const isGreen = known((commit: string) => has(commit, file));
+      state.checks = commit => [
+        check('test', commit === tip('main') || isGreen(commit) ? 'success' : 'failure'),
+      ];
+    },
+    /** The pull request can be merged when its base is in it. */
+    conflictsWithBase(branch: string) {
+      const holds = known((pair: string) => {
+        const [base = '', head = ''] = pair.split(' ');
+        return bare.git('merge-base', base, head).trim() === base;
+      });
+      state.changes = () => {
+        const [pull] = state.pulls;
+        if (pull) pull.mergeable = holds(`${tip('main')} ${tip(branch)}`);
+      };
+    },
+    /** What somebody else does in another clone, and pushes. */
+    push(branch: string, files: Readonly<Record<string, string>>, { amend = false } = {}) {
+      const clone = folder('ralph-other-');
+      clone.git('clone', '--quiet', '--branch', branch, bare.dir, '.');
+      for (const [name, text] of Object.entries(files)) clone.write(name, text);
+      clone.git('add', '--all');
+      clone.git('commit', '--quiet', ...(amend ? ['--amend'] : []), '--message', 'theirs');
+      clone.git('push', '--quiet', ...(amend ? ['--force'] : []), 'origin', `HEAD:${branch}`);
+    },
+    /** Whether a commit of a branch has put the marks of a conflict into a file. */
+    hasMarks: (branch: string) => bare.git('log', '-p', '-m', branch).includes('\n+<<<<<<< '),
+    /** What must be there once, however often Ralph was killed. */
+    once(branch: string) {
+      const trees = pushes(branch);
+      return {
+        pulls: state.pulls.map(({ draft }) => draft),
+        replies: state.threads.filter(({ user }) => user.login === state.me).length,
+        isPushedOnce: new Set(trees).size === trees.length,
+      };
+    },
     env: { GITHUB_API_URL: base, GITHUB_REPOSITORY: 'octo/demo', GH_TOKEN: TOKEN },
+    /** Alice answers the question at an issue, once it stands there. */
+    answers(number: number, text: string) {
+      const { said } = this;
+      state.changes = () => {
+        const words = said(number);
+        if (words.some(each => each.includes(': a question.')) && !words.includes(`alice: ${text}`))
+          state.comments.push(word('alice', text, { issue: number }));
+      };
+    },
     /** An issue that somebody has opened, and given a label. */
     issue(
       number: number,
@@ -152,7 +201,22 @@ export async function createForge(work: Repo, there?: Repo) {
       state.comments
         .filter(({ issue }) => issue === number)
         .map(({ user, body }) => `${user.login}: ${body.replace(/\n*<!--.*-->/s, '')}`),
+    /** What Ralph has said at an issue: the first words of each comment. */
+    spoken(number: number) {
+      const own = this.said(number).filter(text => text.startsWith(`${state.me}: `));
+      return own.map(text => /Ralph\*\*: (\w+(?: \w+)?)/.exec(text)?.[1]);
+    },
     writes: () => state.requests.filter(each => !each.startsWith('GET ') && !each.includes('graphql')),
+  };
+}
+
+/** Of what never changes it is asked once. */
+function known<Value>(ask: (key: string) => Value): (key: string) => Value {
+  const answers = new Map<string, Value>();
+  return key => {
+    const found = answers.get(key) ?? ask(key);
+    answers.set(key, found);
+    return found;
   };
 }
 
@@ -195,11 +259,17 @@ async function serve(request: IncomingMessage, response: ServerResponse, state: 
   const what = `${method} ${decodeURIComponent(url)}`;
   const count = state.requests.push(what);
   state.authorizations.push(request.headers.authorization ?? '');
+  state.changes();
   await state.arrives(count, what);
   const fault = state.faults.get(count);
   const text = Buffer.concat(chunks).toString();
-  const fail = ({ close, status = 500, headers = {}, message = 'no' }: Fault) =>
-    close ? request.socket.destroy() : response.writeHead(status, headers).end(JSON.stringify({ message }));
+  const fail = ({
+    close,
+    status = 500,
+    headers = {},
+    message = 'no',
+    body = JSON.stringify({ message }),
+  }: Fault) => (close ? request.socket.destroy() : response.writeHead(status, headers).end(body));
   if (fault && !fault.after) return void fail(fault);
   const { status, value } = answer(method, url, text === '' ? {} : JSON.parse(text));
   await state.done(count, what);
@@ -370,44 +440,3 @@ export function word(login: string, body: string, more: Partial<FakeWord> = {}):
 }
 
 let words = 100;
-
-/** What somebody else does in another clone, and pushes. */
-export function pushed(forge: Fake, branch: string, files: Readonly<Record<string, string>>): void {
-  const clone = folder('ralph-other-');
-  clone.git('clone', '--quiet', '--branch', branch, forge.bare.dir, '.');
-  for (const [name, text] of Object.entries(files)) clone.write(name, text);
-  clone.git('add', '--all');
-  clone.git('commit', '--quiet', '--message', 'theirs');
-  clone.git('push', '--quiet', 'origin', `HEAD:${branch}`);
-}
-
-/** `ralph watch`, killed at a request, and started again until it is done. alice answers what it asks at issue 12. Returns its exit code. */
-export async function watchKilled(
-  forge: Fake,
-  args: readonly string[],
-  options: RalphOptions,
-  [nth, when]: readonly [number, 'before' | 'after'],
-): Promise<number | null> {
-  let process = startRalph(args, options);
-  const answer = () => {
-    const asked = forge.said(12).some(text => text.includes('Which colour?'));
-    const isAnswered = forge.said(12).some(text => text === 'alice: blue');
-    if (asked && !isAnswered) forge.state.comments.push(word('alice', 'blue', { issue: 12 }));
-  };
-  const kill = async (count: number) => {
-    if (count !== nth) return;
-    process.process.kill('SIGKILL');
-    await process.finished;
-  };
-  forge.state.arrives = count => (when === 'before' ? kill(count) : undefined);
-  forge.state.done = async count => {
-    answer();
-    if (when === 'after') await kill(count);
-  };
-  let { code } = await process.finished;
-  for (let again = 0; again < 3 && code !== 0; again++) {
-    process = startRalph(args, options);
-    ({ code } = await process.finished);
-  }
-  return code;
-}

@@ -5,6 +5,7 @@ import type { ForgeEnding } from '../../domain/forge/forge-event.ts';
 import { type ExitCode, endingOf } from '../../domain/run/stop-reason.ts';
 import { parseDuration } from '../../domain/text/duration.ts';
 import type { Problem } from '../../domain/text/problem.ts';
+import { createRedactor } from '../../domain/text/secrets.ts';
 import type { UnitReading } from '../../fleet/reading.ts';
 import { withoutToken } from '../../forge/address.ts';
 import { firstOf, reopenRun } from '../../forge/again.ts';
@@ -41,7 +42,7 @@ export function declareFollowing(command: Command): void {
     .option('--merge', 'with --follow: merge it when it is green, and approved where that is required')
     .option(`--merge-method <${METHODS.join('|')}>`, 'how', 'merge')
     .option('--ci-rounds <n>', 'how often each red check, or a conflict, is worked on', '2')
-    .option('--review-rounds <n>', 'how often the words of a review are worked on', '5')
+    .option('--review-rounds <n>', 'how often the words of a review, or pushes of others, are worked on', '5')
     .option('--listen-to <bot>', 'a bot whose words count as a review; may be given again', collect);
 }
 
@@ -114,8 +115,9 @@ export function followRequest(
 ): Omit<PullRequestRequest, 'abort' | 'id'> {
   const { env, options, output } = call;
   const text = (name: string) => (typeof options[name] === 'string' ? (options[name] as string) : undefined);
+  const redact = createRedactor(env);
   const say = (line: string) => {
-    if (!output.quiet) output.error(`${name}${harmless(line)}\n`);
+    if (!output.quiet) output.error(`${name}${harmless(redact(line))}\n`);
   };
   return {
     ...{ project, env, say },

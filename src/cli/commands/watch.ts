@@ -3,6 +3,7 @@ import { settingsFromFlags } from '../../config/flags.ts';
 import { loadSettings } from '../../config/load.ts';
 import type { Settings } from '../../config/settings-shape.ts';
 import type { Problem } from '../../domain/text/problem.ts';
+import { createRedactor, redactDeep } from '../../domain/text/secrets.ts';
 import { createStopRequest } from '../../engine/stop.ts';
 import type { WatchRequest } from '../../forge/watch.ts';
 import { harmless } from '../../platform/text.ts';
@@ -142,9 +143,11 @@ function fleetOnly({ options }: Call): readonly Problem[] {
 }
 
 /** On a screen the run alone is no news: it is known a moment after its issue is worked on. */
-function createShow({ output }: Call): (line: IssueLine) => void {
+function createShow({ output, env }: Call): (line: IssueLine) => void {
   const shown = new Map<number, string>();
-  return line => {
+  const redact = createRedactor(env);
+  return given => {
+    const line = redactDeep(given, redact);
     if (output.json) return output.answer(`${JSON.stringify(line)}\n`);
     const news = issueLine({ ...line, runId: null });
     if (shown.get(line.issue) !== news) output.human(`${pasteable(harmless(issueLine(line)), output)}\n`);

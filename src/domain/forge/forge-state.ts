@@ -1,15 +1,15 @@
 /** What a run has done at the forge so far, folded from its ledger. What the forge itself knows is asked of the forge. */
-import type { ForgeEnding, ForgeEvent, IssueWord, PullEvent } from './forge-event.ts';
+import { isCommit } from '../text/commit.ts';
+import type { ForgeEnding, ForgeEvent, IssueWord, PullEvent, RoundReason } from './forge-event.ts';
 
 export interface ForgeState {
   readonly number?: number;
   readonly address?: string;
   /** The commits that Ralph has put on the branch, the latest last. */
   readonly pushed: readonly string[];
-  /** Rounds for each check that was red, by its name. */
+  readonly rounds: Readonly<Record<RoundReason, number>>;
+  /** Of those for checks: how many each had, by its name. */
   readonly checkRounds: Readonly<Record<string, number>>;
-  readonly reviewRounds: number;
-  readonly conflictRounds: number;
   /** Merges with the marks of conflicts, the latest last. */
   readonly marked?: readonly string[];
   /** Words at the forge that a round was made for. */
@@ -42,9 +42,8 @@ export interface IssueSaid {
 
 export const NOTHING_DONE: ForgeState = {
   pushed: [],
+  rounds: { checks: 0, review: 0, conflict: 0, foreign: 0 },
   checkRounds: {},
-  reviewRounds: 0,
-  conflictRounds: 0,
   heard: [],
   noted: [],
 };
@@ -57,7 +56,7 @@ export function afterForgeEvent(before: ForgeState | undefined, event: PullEvent
     case 'forge-round':
       return afterRound(state, event);
     case 'forge-noted':
-      return { ...state, noted: [...state.noted, noteName(event.what, event.names)] };
+      return { ...state, noted: withLast(state.noted, noteName(event.what, event.names)) };
     case 'forge-ended':
       return { ...state, ended: { reason: event.reason, detail: event.detail } };
     case 'forge-started':
@@ -83,9 +82,8 @@ type Of<Type extends ForgeEvent['type']> = Extract<ForgeEvent, { readonly type: 
 
 function afterAct(state: ForgeState, { act, outcome, number, address, commit }: Of<'forge'>): ForgeState {
   if (outcome === 'failed') return state;
-  const isPush = act === 'push' && commit !== undefined;
   return {
-    ...(isPush ? { ...state, pushed: withLast(state.pushed, commit) } : state),
+    ...(act === 'push' && isCommit(commit) ? { ...state, pushed: withLast(state.pushed, commit) } : state),
     ...(number !== undefined && { number }),
     ...(address !== undefined && { address }),
   };
@@ -100,18 +98,18 @@ function withLast(all: readonly string[], last: string): readonly string[] {
 
 function afterRound(state: ForgeState, { why, names, words, merge }: Of<'forge-round'>): ForgeState {
   const heard = [...new Set([...state.heard, ...words])].slice(-MOST_KEPT);
-  const marked = merge === undefined ? state.marked : withLast(state.marked ?? [], merge);
-  const next = { ...state, heard, ...(marked && { marked }) };
-  switch (why) {
-    case 'checks': {
-      const more = names.map(name => [name, (state.checkRounds[name] ?? 0) + 1] as const);
-      return { ...next, checkRounds: { ...state.checkRounds, ...Object.fromEntries(more) } };
-    }
-    case 'review':
-      return { ...next, reviewRounds: state.reviewRounds + 1 };
-    case 'conflict':
-      return { ...next, conflictRounds: state.conflictRounds + 1 };
-    default:
-      return next;
-  }
+  const marked = isCommit(merge) ? withLast(state.marked ?? [], merge) : state.marked;
+  const red = why === 'checks' ? names.map(name => [name, roundsFor(state, name) + 1] as const) : [];
+  return {
+    ...{ ...state, heard, ...(marked && { marked }) },
+    ...(Object.hasOwn(state.rounds, why) && {
+      rounds: { ...state.rounds, [why]: state.rounds[why] + 1 },
+    }),
+    checkRounds: { ...state.checkRounds, ...Object.fromEntries(red) },
+  };
+}
+
+/** A check may be called `constructor`. */
+export function roundsFor({ checkRounds }: Pick<ForgeState, 'checkRounds'>, name: string): number {
+  return Object.hasOwn(checkRounds, name) ? (checkRounds[name] ?? 0) : 0;
 }

@@ -44,6 +44,12 @@ export interface WatchRoom {
   readonly hasMoney: boolean;
 }
 
+/** With how often its agent has been answered, and may be. */
+export interface IssueRoom extends WatchRoom {
+  readonly answers: number;
+  readonly mostAnswers: number;
+}
+
 export type IssueStanding =
   | 'waiting'
   | 'working'
@@ -85,7 +91,7 @@ export function saidBy(mark: string, run: string): IssueWord | undefined {
 export function nextForIssue(
   facts: IssueFacts,
   run: IssueRun | undefined,
-  room: WatchRoom,
+  room: IssueRoom,
   who: string,
 ): IssueStep {
   if (!run) return newStep(facts, room);
@@ -137,7 +143,7 @@ function unwantedStep(facts: IssueFacts, run: IssueRun, isTried: boolean): Issue
   return isTried ? over(facts, 'cancelled') : { standing: 'cancelled' };
 }
 
-function runStep(facts: IssueFacts, run: IssueRun, room: WatchRoom, isTried: boolean): IssueStep {
+function runStep(facts: IssueFacts, run: IssueRun, room: IssueRoom, isTried: boolean): IssueStep {
   const { stand, question, ended, isFailed, isProven, id, waits } = run;
   if (stand === 'driven' && waits !== undefined) return { standing: 'waiting', why: waits };
   if (stand === 'driven') return { standing: isProven ? 'following' : 'working' };
@@ -147,12 +153,21 @@ function runStep(facts: IssueFacts, run: IssueRun, room: WatchRoom, isTried: boo
       ? over(facts, 'needs_you')
       : { standing: 'following', act: { kind: 'follow' } };
   if (question !== undefined && stand === 'stopped') {
-    if (facts.hasAnswer) return { standing: 'asking', act: { kind: 'answer' } };
+    if (facts.hasAnswer) return answerStep(facts, room);
     const mark = issueMarks.question(id, question);
     if (facts.said.has(mark)) return { standing: 'asking' };
     return { standing: 'asking', act: { kind: 'say', what: 'question', mark } };
   }
   return stand === 'stopped' && isTried ? over(facts, 'needs_you') : begins('resume', room);
+}
+
+function answerStep(facts: IssueFacts, { answers, mostAnswers }: IssueRoom): IssueStep {
+  if (answers < mostAnswers) return { standing: 'asking', act: { kind: 'answer' } };
+  const next = `the same command with --review-rounds ${answers + 3} continues`;
+  return over(
+    { ...facts, why: `It asks again after ${answers} answers. Look at it, then ${next}.` },
+    'needs_you',
+  );
 }
 
 /** The labels that say how it stands. */

@@ -1,7 +1,7 @@
 /** What is done next for a pull request: one pure function from what Ralph has done and what the forge says to one action. */
 import { listSome } from '../text/feedback.ts';
 import type { ForgeEnding } from './forge-event.ts';
-import { type ForgeState, noteName } from './forge-state.ts';
+import { type ForgeState, noteName, roundsFor } from './forge-state.ts';
 
 export interface ForgeCheck {
   readonly name: string;
@@ -63,7 +63,7 @@ export const NOT_OURS = 'red on the base as well';
 export function nextForge(state: ForgeState, facts: ForgeFacts, terms: ForgeTerms): ForgeAction {
   return (
     overAtForge(facts) ??
-    branchStep(facts) ??
+    branchStep(state, facts, terms) ??
     unfinished(facts) ??
     conflictStep(state, facts, terms) ??
     redStep(state, facts, terms) ??
@@ -85,12 +85,30 @@ function overAtForge({ state }: ForgeFacts): ForgeAction | undefined {
   return state === 'closed' ? end('pull_request_closed') : undefined;
 }
 
-function branchStep({ branch }: ForgeFacts): ForgeAction | undefined {
+/** A limit that is reached, and how there can be more. */
+function spent(what: string, flag: 'ci-rounds' | 'review-rounds', used: number): ForgeAction {
+  const next = `the same command with --${flag} ${used + 3} continues`;
+  return end('needs_you', `${what}. Look at it, then ${next}.`);
+}
+
+function branchStep(
+  { rounds, pushed }: ForgeState,
+  { branch }: ForgeFacts,
+  { reviewRounds }: ForgeTerms,
+): ForgeAction | undefined {
   switch (branch) {
-    case 'rewritten':
-      return end('needs_you', 'Somebody has rewritten the history of the branch.');
+    case 'rewritten': {
+      const last = pushed.at(-1)?.slice(0, 12);
+      const next = last === undefined ? '' : `: move it back to ${last}, or continue by hand`;
+      return end('needs_you', `Somebody has rewritten the history of the branch${next}.`);
+    }
     case 'ahead':
-      return { kind: 'take-in' };
+      if (rounds.foreign < reviewRounds) return { kind: 'take-in' };
+      return spent(
+        `Somebody else has pushed to the branch, after ${counted(rounds.foreign)} for such pushes`,
+        'review-rounds',
+        rounds.foreign,
+      );
     case 'late':
       return wait('the forge has not seen the last push yet');
     case 'ours':
@@ -109,27 +127,37 @@ function unfinished({ checks, isFresh, isMergeable }: ForgeFacts): ForgeAction |
 }
 
 function conflictStep(
-  { conflictRounds }: ForgeState,
+  { rounds }: ForgeState,
   { isMergeable }: ForgeFacts,
   { ciRounds }: ForgeTerms,
 ): ForgeAction | undefined {
   if (isMergeable !== false) return undefined;
-  if (conflictRounds < ciRounds) return { kind: 'merge-base' };
-  return end('needs_you', `It still conflicts with its base after ${rounds(conflictRounds)}.`);
+  if (rounds.conflict < ciRounds) return { kind: 'merge-base' };
+  return spent(
+    `It still conflicts with its base after ${counted(rounds.conflict)}`,
+    'ci-rounds',
+    rounds.conflict,
+  );
 }
 
+/** Names may be new each time: all checks together get so many times what one gets. */
+const MOST_NAMES = 5;
+
 function redStep(
-  { checkRounds, noted }: ForgeState,
+  state: ForgeState,
   { checks }: ForgeFacts,
   { ciRounds }: ForgeTerms,
 ): ForgeAction | undefined {
   const red = checks.filter(({ state }) => state === 'red');
   const ours = red.filter(({ redOnBase }) => !redOnBase).map(({ name }) => name);
-  const spent = ours.filter(name => (checkRounds[name] ?? 0) >= ciRounds);
-  if (spent.length > 0) return end('needs_you', `Red after ${rounds(ciRounds)}: ${listSome(spent)}.`);
+  const isOver = state.rounds.checks >= ciRounds * MOST_NAMES;
+  const tried = isOver ? ours : ours.filter(name => roundsFor(state, name) >= ciRounds);
+  const used = Math.max(ciRounds, ...tried.map(name => roundsFor(state, name)));
+  const all = isOver ? `${counted(state.rounds.checks)} for all checks` : counted(used);
+  if (tried.length > 0) return spent(`Red after ${all}: ${listSome(tried)}`, 'ci-rounds', used);
   if (ours.length > 0) return { kind: 'fix-checks', names: [...new Set(ours)] };
   const others = notOurs(checks);
-  if (others.length === 0 || noted.includes(noteName(NOT_OURS, others))) return undefined;
+  if (others.length === 0 || state.noted.includes(noteName(NOT_OURS, others))) return undefined;
   return { kind: 'note', what: NOT_OURS, names: others };
 }
 
@@ -144,9 +172,10 @@ function requestStep(
   { reviewRounds }: ForgeTerms,
 ): ForgeAction | undefined {
   if (requests.length === 0) return undefined;
-  if (state.reviewRounds < reviewRounds) return { kind: 'answer', requests };
+  if (state.rounds.review < reviewRounds) return { kind: 'answer', requests };
   const who = listSome([...new Set(requests.map(({ author }) => author))]);
-  return end('needs_you', `${who} asks for more after ${rounds(reviewRounds)} of review.`);
+  const used = state.rounds.review;
+  return spent(`${who} asks for more after ${counted(used)} of review`, 'review-rounds', used);
 }
 
 function greenStep(facts: ForgeFacts, terms: ForgeTerms): ForgeAction {
@@ -155,11 +184,11 @@ function greenStep(facts: ForgeFacts, terms: ForgeTerms): ForgeAction {
   const detail = others.length > 0 ? `Red on the base as well: ${listSome(others)}.` : '';
   if (isDraft && (terms.ready || terms.merge)) return { kind: 'mark-ready' };
   if (!terms.merge) return end('pull_request_ready', detail);
-  if (detail !== '') return end('needs_you', `Not merged. ${detail}`);
+  if (detail !== '') return end('needs_you', `Not merged. ${detail} Fix the base, or merge it yourself.`);
   if (contestedBy.length > 0) return wait(`${listSome(contestedBy)} still asks for changes`);
   return isApproved || isClear ? { kind: 'merge' } : wait('nobody has approved this commit yet');
 }
 
-function rounds(count: number): string {
+function counted(count: number): string {
   return `${count} round${count === 1 ? '' : 's'}`;
 }

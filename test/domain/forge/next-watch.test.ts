@@ -22,9 +22,10 @@ const FACTS: IssueFacts = {
   hasAnswer: false,
 };
 const RUN: IssueRun = { id: 'run', stand: 'stopped', isProven: false, isFailed: false, hasNews: false };
-const ROOM = { slots: 1, hasMoney: true };
-const FULL = { slots: 0, hasMoney: true };
-const POOR = { slots: 1, hasMoney: false };
+const ROOM = { slots: 1, hasMoney: true, answers: 4, mostAnswers: 5 };
+const FULL = { ...ROOM, slots: 0 };
+const POOR = { ...ROOM, hasMoney: false };
+const ANSWERED = { ...ROOM, answers: 5 };
 const said = (...marks: readonly string[]) => ({ said: new Set(marks) });
 
 type Row = [name: string, facts: Partial<IssueFacts>, run: Partial<IssueRun> | undefined, expected: string];
@@ -142,6 +143,15 @@ test.each([
   expect(words(nextForIssue(FACTS, undefined, room, 'me'))).toBe(expected);
   expect(words(nextForIssue(FACTS, { ...RUN, stand: 'cut-off' }, room, 'me'))).toBe(expected);
   expect(words(nextForIssue(FACTS, { ...RUN, stand: 'proven' }, room, 'me'))).toBe('following: follow');
+});
+
+test('an agent that asks again and again is answered so often, then it needs somebody', () => {
+  const facts = { ...FACTS, ...said(STARTED, ASKED), hasAnswer: true };
+  const step = nextForIssue(facts, { ...RUN, question: 2 }, ANSWERED, 'me');
+  expect([words(step), step.why]).toEqual([
+    `needs_you: end ${END}`,
+    'It asks again after 5 answers. Look at it, then the same command with --review-rounds 8 continues.',
+  ]);
 });
 
 test.each([

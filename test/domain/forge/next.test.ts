@@ -17,6 +17,8 @@ const GREEN: ForgeFacts = {
 };
 const TERMS: ForgeTerms = { ciRounds: 2, reviewRounds: 5, ready: false, merge: false };
 const RED = { name: 'test', state: 'red' } as const;
+const NONE = NOTHING_DONE.rounds;
+const NEXT = (flag: string) => `Look at it, then the same command with --${flag} continues.`;
 const ASKS = [{ id: 'comment-1', author: 'alice' }];
 
 type Row = [
@@ -32,6 +34,24 @@ const ROWS: Row[] = [
   ['closed', { state: 'closed' }, { kind: 'end', reason: 'pull_request_closed' }],
   ['the history was rewritten', { branch: 'rewritten' }, { kind: 'end', reason: 'needs_you' }],
   ['somebody else pushed', { branch: 'ahead' }, { kind: 'take-in' }],
+  [
+    'somebody else pushed, too often',
+    { branch: 'ahead' },
+    {
+      kind: 'end',
+      reason: 'needs_you',
+      detail: `Somebody else has pushed to the branch, after 5 rounds for such pushes. ${NEXT('review-rounds 8')}`,
+    },
+    {},
+    { rounds: { ...NONE, foreign: 5 } },
+  ],
+  [
+    'somebody else pushed, and more of it is allowed',
+    { branch: 'ahead' },
+    { kind: 'take-in' },
+    { reviewRounds: 8 },
+    { rounds: { ...NONE, foreign: 5 } },
+  ],
   ['our push is not seen yet', { branch: 'late' }, { kind: 'wait' }],
   [
     'a check runs',
@@ -52,18 +72,34 @@ const ROWS: Row[] = [
     { isMergeable: false },
     { kind: 'end', reason: 'needs_you' },
     {},
-    { conflictRounds: 2 },
+    { rounds: { ...NONE, conflict: 2 } },
   ],
   ['red, ours', { checks: [RED, RED] }, { kind: 'fix-checks', names: ['test'] }],
   ['red, once more', { checks: [RED] }, { kind: 'fix-checks' }, {}, { checkRounds: { test: 1 } }],
   [
     'red, too often',
     { checks: [RED] },
-    { kind: 'end', reason: 'needs_you', detail: 'Red after 2 rounds: test.' },
+    { kind: 'end', reason: 'needs_you', detail: `Red after 2 rounds: test. ${NEXT('ci-rounds 5')}` },
     {},
     { checkRounds: { test: 2 } },
   ],
   ['red, another was too often', { checks: [RED] }, { kind: 'fix-checks' }, {}, { checkRounds: { lint: 2 } }],
+  [
+    'red, each time under another name',
+    { checks: [RED] },
+    {
+      kind: 'end',
+      reason: 'needs_you',
+      detail: `Red after 10 rounds for all checks: test. ${NEXT('ci-rounds 5')}`,
+    },
+    {},
+    { rounds: { ...NONE, checks: 10 } },
+  ],
+  ...['constructor', '__proto__'].map((name): Row => {
+    const round = { type: 'forge-round', why: 'checks', names: [name], words: [], commit: '' } as const;
+    const state = [round, round].reduce(afterForgeEvent, NOTHING_DONE);
+    return [`red, too often: ${name}`, { checks: [{ ...RED, name }] }, { kind: 'end' }, {}, state];
+  }),
   ['red, and no round is allowed', { checks: [RED] }, { kind: 'end', reason: 'needs_you' }, { ciRounds: 0 }],
   ['red on the base as well', { checks: [{ ...RED, redOnBase: true }] }, { kind: 'note', names: ['test'] }],
   [
@@ -84,9 +120,13 @@ const ROWS: Row[] = [
   [
     'somebody asks, too often',
     { requests: ASKS },
-    { kind: 'end', reason: 'needs_you', detail: 'alice asks for more after 5 rounds of review.' },
+    {
+      kind: 'end',
+      reason: 'needs_you',
+      detail: `alice asks for more after 5 rounds of review. ${NEXT('review-rounds 8')}`,
+    },
     {},
-    { reviewRounds: 5 },
+    { rounds: { ...NONE, review: 5 } },
   ],
   ['green', {}, { kind: 'end', reason: 'pull_request_ready' }],
   ['green, --ready', {}, { kind: 'mark-ready' }, { ready: true }],
@@ -125,16 +165,19 @@ describe('what is done next when', () => {
   });
 });
 
-test('what was done is folded from the ledger', () => {
+test('what was done is folded from the ledger; what is no commit is none', () => {
+  const [C1, C2] = ['1'.repeat(40), '2'.repeat(64)];
   const events = [
     { type: 'forge-started', act: 'push', what: 'b' },
-    { type: 'forge', act: 'push', outcome: 'done', detail: 'b', commit: 'c1' },
+    { type: 'forge', act: 'push', outcome: 'done', detail: 'b', commit: C1 },
+    { type: 'forge', act: 'push', outcome: 'done', detail: 'b', commit: '--upload-pack=x' },
     { type: 'forge', act: 'open', outcome: 'done', detail: '', number: 3, address: 'https://x/3' },
     { type: 'forge', act: 'push', outcome: 'failed', detail: 'no', commit: 'c9' },
-    { type: 'forge-round', why: 'checks', names: ['test', 'lint'], words: [], commit: 'c1' },
-    { type: 'forge-round', why: 'checks', names: ['test'], words: [], commit: 'c1' },
-    { type: 'forge-round', why: 'review', names: ['alice'], words: ['comment-1'], commit: 'c1' },
-    { type: 'forge-round', why: 'conflict', names: ['main'], words: [], commit: 'c1', merge: 'm1' },
+    { type: 'forge-round', why: 'checks', names: ['test', 'lint'], words: [], commit: C1 },
+    { type: 'forge-round', why: 'checks', names: ['test'], words: [], commit: C1 },
+    { type: 'forge-round', why: 'review', names: ['alice'], words: ['comment-1'], commit: C1 },
+    { type: 'forge-round', why: 'conflict', names: ['main'], words: [], commit: C1, merge: C2 },
+    { type: 'forge-round', why: 'foreign', names: [], words: [], commit: C1, merge: '--output=x' },
     { type: 'forge-ended', reason: 'needs_you', detail: 'x' },
     { type: 'forge-noted', what: 'red', names: ['b', 'a'] },
   ] as const;
@@ -143,7 +186,8 @@ test('what was done is folded from the ledger', () => {
     undefined,
   );
   expect(state).toEqual({
-    ...{ number: 3, address: 'https://x/3', pushed: ['c1'], checkRounds: { test: 2, lint: 1 } },
-    ...{ reviewRounds: 1, conflictRounds: 1, marked: ['m1'], heard: ['comment-1'], noted: ['red: a, b'] },
+    ...{ number: 3, address: 'https://x/3', pushed: [C1], checkRounds: { test: 2, lint: 1 } },
+    rounds: { checks: 2, review: 1, conflict: 1, foreign: 1 },
+    ...{ marked: [C2], heard: ['comment-1'], noted: ['red: a, b'] },
   });
 });
