@@ -107,7 +107,8 @@ function programMark(name: string, { cwd, env, programs }: InputPlace): string {
   // One that is not absolute, or empty, is meant from where the check runs.
   const places = env.PATH?.split(delimiter) ?? [];
   const paths = places.map(folder => join(resolve(cwd, folder), name));
-  const found = paths.find(path => tryTo(() => statSync(path, QUIET)?.isFile()));
+  const files = paths.filter(path => tryTo(() => statSync(path, QUIET)?.isFile()));
+  const found = files.find(path => isExecutable(path)) ?? files[0];
   const real = found === undefined ? undefined : tryTo(() => realpathSync(found));
   if (real === undefined) return '';
   const [stat, where] = [statOf(real), `${found}\0${real}`];
@@ -119,6 +120,10 @@ function programMark(name: string, { cwd, env, programs }: InputPlace): string {
   const hash = sha256(`${where}\0${text}`).slice(0, 16);
   if (stat && isSteady(stat)) programs.set(where, { mark, hash });
   return hash;
+}
+
+function isExecutable(path: string): boolean {
+  return ((tryTo(() => statSync(path).mode) ?? 0) & 0o111) !== 0;
 }
 
 /** Of what is elsewhere on the machine only what is named is looked at: nothing the agent is expected to change. */

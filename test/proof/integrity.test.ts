@@ -1,5 +1,5 @@
 /** What the checks rest on must stay as it is while they run: who changed it is named, and the round is void. */
-import { renameSync, statSync, utimesSync } from 'node:fs';
+import { chmodSync, renameSync, statSync, utimesSync } from 'node:fs';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { Violation } from '../../src/domain/run/evidence.ts';
 import { createIntegrityWatch } from '../../src/proof/integrity.ts';
@@ -50,6 +50,20 @@ test.each([
   inputs.take();
   place.write(name, 'exit 0\n');
   expect(inputs.changed()).toEqual([expect.stringContaining(name)]);
+});
+
+test('a program of the PATH is watched where the PATH leads into the project', () => {
+  const place = folder();
+  place.write('bin/sort', 'exit 0\n');
+  const inputs = watchCheckInputs({
+    cwd: place.dir,
+    env: { PATH: 'bin:/usr/bin:/bin' },
+    commands: ['sort a'],
+  });
+  inputs.take();
+  expect(inputs.changed()).toEqual([]);
+  chmodSync(place.path('bin/sort'), 0o755);
+  expect(inputs.changed()).toEqual(['program sort']);
 });
 
 test('a script that is new counts where a pattern is run', () => {

@@ -368,9 +368,17 @@ function searchInterpreter(search: Search, tool: string, args: Words, at: At): v
   }
   const script = tool === 'node' ? flagValue(args, ['--run']) : undefined;
   if (script !== undefined) searchManager(search, 'npm', ['run', script], at);
-  if (args.includes('--test') || args[0] === 'test') return;
+  if (args.includes('--test') || args[0] === 'test' || isOnlyRead(tool, args)) return;
   const isRun = args[0] === 'run' && (tool === 'deno' || tool === 'bun');
   searchScriptFile(search, tool, isRun ? args.slice(1) : args, at);
+}
+
+/** `sh -n a.sh`: the file is what is checked. */
+function isOnlyRead(tool: string, args: Words): boolean {
+  return (
+    args.includes(SHELLS.has(tool) ? '-n' : tool === 'php' ? '-l' : '--check') ||
+    (args[0] === '-c' && /^(?:node|perl|ruby)$/.test(tool))
+  );
 }
 
 /** The first word that is no flag and no value of one: which that is, the file that is there says. */

@@ -178,6 +178,9 @@ describe('what a check rests on', () => {
     ['cat a.txt; ./run.sh', 'a.txt'],
     ['sh run.sh < data.txt', 'data.txt'],
     ['cargo test -- src/a', 'src/a'],
+    ['for f in src/*.sh; do bash -n "$f"; done', 'src/*.sh'],
+    ['node --check src/a.js', 'src/a.js'],
+    ['php -l src/a.sh', 'src/a.sh'],
   ])('%s does not rest on %s', (command, other) => {
     expect(inputs(command, { 'src/a.js': '', 'src/a.sh': '', 'run.sh': '' })).not.toContain(other);
   });
