@@ -7,6 +7,7 @@ import type { FileSum } from '../domain/text/diffstat.ts';
 import { isProblem, type Problem } from '../domain/text/problem.ts';
 import type { EndedRun } from '../opening/leavings.ts';
 import { unsolved, WITH_CONFLICTS } from '../parallel/merging.ts';
+import { complaint } from '../platform/git.ts';
 import { VERSION } from '../platform/version.ts';
 import { writeBundle } from '../proof/bundle/write.ts';
 import { hiddenMark, PROOF_FILE } from '../report/pull-request.ts';
@@ -80,7 +81,10 @@ async function tellingCommit(
   tip: string | undefined,
 ): Promise<Problem | undefined> {
   const known = [`refs/heads/${base}`, ...(tip === undefined ? [] : [tip])];
-  const { stdout } = await own.objects.run(['log', '-z', '--format=%H%n%B', commit, '--not', ...known]);
+  const range = [commit, '--not', ...known];
+  const { code, stdout, output } = await own.objects.run(['log', '-z', '--format=%H%n%B', ...range]);
+  if (code !== 0)
+    return { where: branch, what: `its messages cannot be looked at: ${complaint(output, code)}` };
   const found = stdout.split('\0').find(each => redact(each) !== each);
   if (found === undefined) return undefined;
   const what = `the message of commit ${found.slice(0, 12)} holds a secret, so nothing is pushed`;
