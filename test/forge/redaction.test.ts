@@ -39,7 +39,6 @@ test('no secret is in what is written at a forge', async () => {
   const forge = await createForge(work);
   const { TITLE_TOKEN, ISSUE_TOKEN, COMMAND_TOKEN, OUTPUT_TOKEN, ...others } = SECRETS;
   forge.issue(12, `Use ${ISSUE_TOKEN}\n\n- [ ] ${ISSUE_TOKEN} works`, { title: `Use ${TITLE_TOKEN}` });
-  forge.answers(12, 'blue');
   const ci = check(`test ${others.CI_TOKEN}`, 'failure', 77);
   forge.state.checks = commit => (commit === forge.tip('main') ? [] : [ci]);
   forge.state.logs.set(77, `not ok ${others.LOG_TOKEN}\n`);
@@ -53,10 +52,16 @@ echo "I use ${others.AGENT_TOKEN}"`);
   const checks = ['--check', `: ${COMMAND_TOKEN}; echo ${OUTPUT_TOKEN}; test -f new.txt`];
   const args = ['watch', '--once', '--ready', '--poll', '0.05', '--ci-rounds', '1', '--agent', agent];
   const env = { ...forge.env, ...SECRETS };
-  const { code, stdout, stderr } = await ralph([...args, ...checks], { cwd: work.dir, env });
+  const watch = () => ralph([...args, ...checks], { cwd: work.dir, env });
+  const asked = await watch();
+  forge.state.comments.push(word('alice', 'blue', { issue: 12 }));
+  const { code, stdout, stderr } = await watch();
   expect([code, forge.state.pulls.length], stdout + stderr).toEqual([1, 1]);
   expect(forge.spoken(12)).toEqual(['working on', 'a question', 'the pull', 'needs you']);
-  const places = Object.entries({ ...written(forge), screen: stdout + stderr });
+  const places = Object.entries({
+    ...written(forge),
+    screen: asked.stdout + asked.stderr + stdout + stderr,
+  });
   const found = Object.entries(SECRETS).map(([name, value]) => [
     name,
     places.filter(([, text]) => text.includes(value)).map(([place]) => place),
