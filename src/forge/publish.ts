@@ -88,7 +88,7 @@ async function tellingCommit(
   const found = stdout.split('\0').find(each => redact(each) !== each);
   if (found === undefined) return undefined;
   const what = `the message of commit ${found.slice(0, 12)} holds a secret, so nothing is pushed`;
-  return { where: branch, what, fix: 'reword it there, then the same command continues' };
+  return { where: branch, what, fix: `reword it on ${branch}, then the same command continues` };
 }
 
 const MOST_RACES = 3;

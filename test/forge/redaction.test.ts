@@ -79,4 +79,9 @@ test('what the agent says in a commit of its own is not pushed with a secret in 
   expect([code, stderr, forge.tip('ralph/login'), forge.state.pulls]).toEqual([
     ...[2, expect.stringMatching(/the message of commit [0-9a-f]{12} holds a secret/), undefined, []],
   ]);
+  const branch = 'ralph/login';
+  const reworded = work.git('commit-tree', `${branch}^{tree}`, '-p', `${branch}^`, '-m', 'without it').trim();
+  work.git('update-ref', `refs/heads/${branch}`, reworded);
+  const again = await ralph(['pr'], { cwd: work.dir, env });
+  expect([again.code, forge.state.pulls.length], again.stderr).toEqual([0, 1]);
 });
