@@ -43,6 +43,8 @@ export function noteVariables(words: Words, vars: Variables): void {
 }
 
 const MOST_VALUES = 64;
+/** What is longer names no file: variables that double one another would have no end. */
+const LONGEST_WORD = 10_000;
 
 /** The words with what is known of variables in them, once for each value; what is not known stays. */
 export function expandVariables(words: Words, vars: Variables): readonly Words[] {
@@ -63,7 +65,10 @@ function valuesOf(word: string, vars: Variables): Words {
       if (!values) return words;
       const here = new RegExp(`\\$(?:\\{${name}\\}|${name}(?!\\w))`, 'g');
       return words
-        .flatMap(each => values.map(value => each.replace(here, () => value)))
+        .flatMap(each => {
+          const room = (LONGEST_WORD - each.length) / (each.match(here)?.length ?? 1);
+          return values.filter(({ length }) => length <= room).map(value => each.replace(here, () => value));
+        })
         .slice(0, MOST_VALUES);
     },
     [word],

@@ -192,6 +192,13 @@ describe('what a check rests on', () => {
     },
   );
 
+  test('variables that double one another, and one that stands in a word again and again, have an end', () => {
+    const doubled = Array.from({ length: 2_000 }, (_, at) => `A${at + 1}="$A${at} $A${at}"`).join('; ');
+    expect(inputs(`A0=run.sh; ${doubled}; sh $A2000; sh ${'$A9'.repeat(100_000)}; sh $A0`)).toContain(
+      'run.sh',
+    );
+  });
+
   test('what a make rule makes, and what is phony, is not taken for a name that switches it off', () => {
     const text = '.PHONY: test\ntest: out stamp\n\t@true\nout:\n\tcc -o $@ a.c\nstamp:\n\ttouch stamp\n';
     const found = inputs('make test', { Makefile: text });
