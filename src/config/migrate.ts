@@ -40,7 +40,7 @@ export function migrateSettings(
   const { problems: before } = parse(source, name);
   if (!map) return before.length > 0 ? before : { text: source, renamed: [], diff: '' };
   const found = [
-    ...addVersion(map, source, isJson),
+    ...addVersion(map, source),
     ...map.items.flatMap(pair => renameKey(pair, map, { name, source, isJson })),
   ];
   const twice = found.filter(isProblem);
@@ -56,7 +56,9 @@ export function migrateSettings(
 function mapIn(source: string, isJson: boolean): YAMLMap | undefined {
   if (isJson && parseSettings(source, '').problems.some(({ where }) => where === '')) return undefined;
   // One that nests too deep for it has no settings of ours.
-  const document = tryTo(() => parseDocument(source, { uniqueKeys: false, prettyErrors: false }));
+  // To JSON a lone carriage return is a space.
+  const text = isJson ? source.replace(/\r(?!\n)/g, ' ') : source;
+  const document = tryTo(() => parseDocument(text, { uniqueKeys: false, prettyErrors: false }));
   if (!document || document.errors.length > 0) return undefined;
   const { contents } = document;
   const inner: unknown = isJson || !isMap(contents) ? contents : contents.get(BLOCK, true);
@@ -71,7 +73,7 @@ function startOf({ key }: Pair): number {
   return (isScalar(key) ? key.range?.[0] : undefined) ?? 0;
 }
 
-function addVersion(map: YAMLMap, source: string, isJson: boolean): readonly Edit[] {
+function addVersion(map: YAMLMap, source: string): readonly Edit[] {
   const [first] = map.items;
   if (first === undefined || map.items.some(pair => keyOf(pair) === 'version')) return [];
   const at = startOf(first);
@@ -79,7 +81,8 @@ function addVersion(map: YAMLMap, source: string, isJson: boolean): readonly Edi
   const space = source.slice(begin, at);
   const newline = source.includes('\r\n') ? '\r\n' : '\n';
   const between = map.flow === true ? `,${space || ' '}` : `${newline}${space}`;
-  return [{ at, until: at, text: `${isJson ? '"version"' : 'version'}: ${SETTINGS_VERSION}${between}` }];
+  const key = source[at] === '"' ? '"version"' : 'version';
+  return [{ at, until: at, text: `${key}: ${SETTINGS_VERSION}${between}` }];
 }
 
 function renameKey(

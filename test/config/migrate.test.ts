@@ -89,6 +89,7 @@ describe('a file is changed in its words alone', () => {
       '{\r\n  "keep": "last"\r\n}',
       '{\r\n  "version": 1,\r\n  "keep": "last"\r\n}',
     ],
+    ['with line breaks of old', '{\r"max_cost": 1\r}\r', '{\r"version": 1,\r"maxCost": 1\r}\r'],
     ['with a mark at its beginning', '\ufeff{ "max-cost": 1 }', '\ufeff{ "version": 1, "maxCost": 1 }'],
     ['with escapes', '{"max\\u005fcost": 1}', '{"version": 1, "maxCost": 1}'],
     ['that is empty', '{}', '{}'],
@@ -111,6 +112,11 @@ describe('a file is changed in its words alone', () => {
     expect(migrated('ralph_loop: {maxIterations: 3}\n', false).text).toBe(
       'ralph_loop: {version: 1, max_iterations: 3}\n',
     );
+  });
+
+  test('JSON that a loop is given stays JSON', () => {
+    const { text } = migrated('{"ralph_loop": {"maxIterations": 3}}\n', false);
+    expect(text).toBe('{"ralph_loop": {"version": 1, "max_iterations": 3}}\n');
   });
 
   test('and the diff shows them, with what is around', () => {
