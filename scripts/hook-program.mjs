@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { rolldown } from 'rolldown';
 import { ascii } from './ascii.mjs';
 import { lazyBuiltins } from './lazy-builtins.mjs';
+import { notePackages } from './packages-inside.mjs';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 
@@ -31,7 +32,7 @@ async function bundled(source) {
     logLevel: 'warn',
     // The registry of agents leads to adapters, which no hook uses: what they do when they are loaded is not wanted either.
     treeshake: { moduleSideEffects: false },
-    plugins: [lazyBuiltins],
+    plugins: [lazyBuiltins, notePackages],
   });
   const { output } = await build.generate({
     format: 'cjs',

@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { cpSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { folder } from './rig/repo.ts';
@@ -53,14 +53,27 @@ test('the bill of materials names everything that is in the bundles, with its ha
     expect(licensed).toContain(`${name} ${version}\n`);
     expect(hashes?.[0]?.content, name).toMatch(/^[0-9a-f]{128}$/);
   }
-  // Whatever package a bundle has code of, by the comments that the bundler writes before each module.
-  const bundles = ['main', 'yaml', 'string-width', 'babel-parser'].map(name => `dist/bin/${name}.cjs`);
-  const named = bundles.flatMap(file => [
-    ...readFileSync(join(ROOT, file), 'utf8').matchAll(/^\/\/ node_modules\/((?:@[^/\s]+\/)?[^/\s]+)\//gm),
-  ]);
-  const missing = named.map(([, name]) => name).filter(name => !inside.some(each => each.name === name));
-  expect([...new Set(missing)]).toEqual([]);
+  // Whatever package our source imports: its code is in a bundle, or it is one that users may add.
+  const named = components.map(({ name }) => name);
+  expect(named).toEqual(expect.arrayContaining([...new Set(imported())]));
 });
+
+/** The packages that `src` loads when it runs. */
+function imported(): readonly string[] {
+  const files = readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf8' });
+  const importing = /^(?:import|export) (?!type )[^;]*?from '([^'.][^']*)'|\bimport\('([^'.][^']*)'/gm;
+  return files
+    .filter(name => /\.tsx?$/.test(name))
+    .flatMap(name => [...readFileSync(join(ROOT, 'src', name), 'utf8').matchAll(importing)])
+    .map(([, stated, loaded]) => stated ?? loaded ?? '')
+    .filter(name => !name.startsWith('node:'))
+    .map(name =>
+      name
+        .split('/')
+        .slice(0, name.startsWith('@') ? 2 : 1)
+        .join('/'),
+    );
+}
 
 test('nothing runs when it is installed, and nothing is installed with it', {
   tags: ['promise', 'P-package'],
