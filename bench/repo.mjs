@@ -1,5 +1,5 @@
-// P7: what Ralph costs in repositories of 1,000, 10,000 and 100,000 files, as CPU (children included) against git in the same run; and what it keeps of one.
-// RALPH_BENCH_REPO=/path measures a clone of that one instead.
+// P7: what Ralph costs in repositories of 1,000, 10,000 and 100,000 files, as CPU (children included) against git in the same run; and what stories side by
+// side cost there and keep. RALPH_BENCH_REPO=/path measures a clone of that one instead.
 import { execFileSync } from 'node:child_process';
 import { lstatSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,12 +8,32 @@ import { bin, env, many, measure, median, ms, node, script } from './measure.mjs
 const USER = ['-c', 'user.name=b', '-c', 'user.email=b@example.invalid', '-c', 'core.fsync=none'];
 
 export function repo(folder, quick) {
+  return inEach(folder, quick, iterations);
+}
+
+export function stories(folder, quick) {
+  return inEach(folder, quick, storiesIn);
+}
+
+function inEach(folder, quick, measured) {
   const given = process.env.RALPH_BENCH_REPO;
-  if (given) return measured(folder, given, work => cloned(work, given));
+  if (given)
+    return measured(
+      world(folder, work => cloned(work, given)),
+      given,
+    );
   const sizes = quick ? [1_000, 10_000] : [1_000, 10_000, 100_000];
-  return sizes.flatMap(files =>
-    measured(join(folder, `${files}`), `${files} files`, work => made(work, files)),
-  );
+  return sizes.flatMap(files => {
+    const place = join(folder, `${files}`);
+    try {
+      return measured(
+        world(place, work => made(work, files)),
+        `${files} files`,
+      );
+    } finally {
+      rmSync(place, { recursive: true, force: true });
+    }
+  });
 }
 
 function git(work, ...args) {
@@ -36,8 +56,7 @@ function cloned(work, from) {
   git(work, 'clone', '--quiet', '--no-local', '--depth=1', `file://${from}`, '.');
 }
 
-/** All figures of one repository. */
-function measured(folder, what, make) {
+function world(folder, make) {
   const [work, state] = [join(folder, 'work'), join(folder, 'state')];
   for (const each of [work, state]) mkdirSync(each, { recursive: true });
   make(work);
@@ -50,63 +69,63 @@ function measured(folder, what, make) {
     join(folder, 'agent'),
     '#!/bin/sh\ncat >/dev/null\ndate +%N >> "made-$RALPH_LANE_INDEX"\n[ -n "$BENCH_CLAIM" ] && echo "<promise>COMPLETE</promise>"\necho working\n',
   );
-  const world = { folder, work, state, agent };
+  return { folder, work, state, agent };
+}
+
+function iterations(world, what) {
+  const { work } = world;
   const again = 'rm -f .git/index; git read-tree HEAD; git status --porcelain';
   const cold = many(5, ['sh', '-c', again], { cwd: work });
   const first = ralph(world, ['Change a file.', '--max-iterations', '1']);
   const each = perIteration(world);
   const committing = withCommits(work, () => perIteration(world));
-  const status = floorOf(() => many(20, ['git', 'status', '--porcelain'], { cwd: work }));
-  const added = floorOf(() => addWorktree(world));
+  const look = ['one git status', floorOf(() => many(20, ['git', 'status', '--porcelain'], { cwd: work }))];
+  const add = ['one git worktree add', floorOf(() => addWorktree(world))];
   const tree = ralph(world, ['Change a file.', '--max-iterations', '1', '--worktree=bench']).cpu - one(world);
+  return [
+    against(`a further iteration, ${what}`, each, look, 2.5),
+    against(`a further iteration with a commit, ${what}`, committing, look, 6),
+    against(`--worktree, ${what}`, tree, add, 1.2),
+    against(`the first run ever, ${what}`, first.cpu, ['a git status with a cold index', cold.cpu], 3),
+    {
+      ...{
+        id: 'P7',
+        what: `memory of the first run, ${what}`,
+        floor: 'nothing',
+        ours: `${first.memory.toFixed(0)} MB`,
+      },
+      ...{ value: first.memory, limit: 150, unit: 'MB' },
+    },
+  ];
+}
+
+function storiesIn(world, what) {
+  const { work, state } = world;
+  // What a project costs once is no story's.
+  ralph(world, ['Change a file.', '--max-iterations', '1']);
   // Lanes begin with what is committed, and are refused beside changes that are not.
   commitAll(work, 'before the stories');
+  const add = ['one git worktree add', floorOf(() => addWorktree(world))];
   const before = sizeOf(state);
-  const stories = ralph(world, ['--tasks', 'tasks.md', '--parallel', '3'], { BENCH_CLAIM: '1' }, DONE);
+  const { cpu } = ralph(world, ['--tasks', 'tasks.md', '--parallel', '3'], { BENCH_CLAIM: '1' }, DONE);
   const landed = git(work, 'ls-tree', '--name-only', 'HEAD').match(/^made-\d$/gm)?.length;
   if (landed !== 3) throw new Error(`${landed ?? 0} of 3 stories have landed`);
   const kept = (sizeOf(state) - before) / 3;
-  return rowsOf(what, {
-    cold,
-    first,
-    each,
-    committing,
-    status,
-    added,
-    tree,
-    stories,
-    kept,
-    whole: sizeOf(join(work, '.git')),
-  });
+  const whole = sizeOf(join(work, '.git'));
+  return [
+    against(`a trivial story of three at a time, ${what}`, cpu / 3, add, 4),
+    {
+      ...{ id: 'P7', what: `kept of a lane, ${what}`, floor: `.git ${(whole / 1e6).toFixed(1)} MB` },
+      ...{ ours: `${(kept / 1e3).toFixed(0)} kB`, value: (100 * kept) / whole, limit: 1, unit: '%' },
+    },
+  ];
 }
 
-function rowsOf(what, { cold, first, each, committing, status, added, tree, stories, kept, whole }) {
-  const row = (name, floor, ours, value, limit, unit) => ({
-    ...{ id: 'P7', what: `${name}, ${what}`, floor, ours, value, limit },
-    ...(unit && { unit }),
-  });
-  const against = (name, ours, [words, floor], limit) =>
-    row(`${name}, CPU`, `${words} ${ms(floor)}`, ms(ours), ours / floor, limit);
-  const [look, add] = [
-    ['one git status', status],
-    ['one git worktree add', added],
-  ];
-  return [
-    against('a further iteration', each, look, 2.5),
-    against('a further iteration with a commit', committing, look, 6),
-    against('--worktree', tree, add, 1.2),
-    against('a trivial story of three at a time', stories.cpu / 3, add, 4),
-    against('the first run ever', first.cpu, ['a git status with a cold index', cold.cpu], 3),
-    row('memory of the first run', 'nothing', `${first.memory.toFixed(0)} MB`, first.memory, 150, 'MB'),
-    row(
-      'kept of a lane',
-      `.git ${(whole / 1e6).toFixed(1)} MB`,
-      `${(kept / 1e3).toFixed(0)} kB`,
-      (100 * kept) / whole,
-      1,
-      '%',
-    ),
-  ];
+function against(what, ours, [words, floor], limit) {
+  return {
+    ...{ id: 'P7', what: `${what}, CPU`, floor: `${words} ${ms(floor)}`, ours: ms(ours) },
+    ...{ value: ours / floor, limit },
+  };
 }
 
 const DONE = 0;

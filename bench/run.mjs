@@ -1,6 +1,7 @@
 // What Ralph costs next to the floor it stands on, as ratios taken in one interleaved run. One table, one JSON file; exit code 1 when a target is missed.
-// `npm run bench [-- --quick] [--doc] [names]`; the names are those of the files in here. The JSON file keeps what the others found before; `--doc` puts the
-// table of all that is in it into docs/reference/performance.md, with the names of what is missing or was measured quickly; `--doc=kept` measures nothing.
+// `npm run bench [-- --quick] [--doc] [names]`; the names are those of `benches` below. The JSON file keeps what the others found before. `--doc` puts what was
+// measured into its section of docs/reference/performance.md, and leaves the other sections; `--doc=kept` measures nothing, and takes all that is in the file.
+import { execFileSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { arch, availableParallelism, platform, tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -17,7 +18,7 @@ import { loop } from './loop.mjs';
 import { packaged } from './package.mjs';
 import { parallel } from './parallel.mjs';
 import { programs } from './programs.mjs';
-import { repo } from './repo.mjs';
+import { repo, stories } from './repo.mjs';
 import { sandbox } from './sandbox.mjs';
 import { scale } from './scale.mjs';
 import { start } from './start.mjs';
@@ -34,6 +35,7 @@ const benches = {
   guard,
   programs,
   repo,
+  stories,
   scale,
   growth,
   parallel,
@@ -69,13 +71,14 @@ for (const [name, bench] of Object.entries(benches)) {
     const found = (await bench(folder, quick)).map(row => ({ ...row, pass: passes(row) }));
     for (const row of found) console.log(line(row));
     rows.push(...found);
-    kept[name] = { quick, rows: found };
+    kept[name] = { quick, measured: machine(), rows: found };
     writeFileSync(file, `${JSON.stringify({ node: process.version, measured: kept }, null, 2)}\n`);
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
 }
-if (args.some(arg => arg.startsWith('--doc'))) writeDoc();
+if (args.includes('--doc=kept')) writeDoc(Object.keys(kept));
+else if (args.includes('--doc')) writeDoc(names.length > 0 ? names : Object.keys(benches));
 const missed = rows.filter(row => !row.pass);
 console.log(`${rows.length - missed.length} of ${rows.length} targets reached; bench/results.json`);
 process.exitCode = missed.length > 0 ? 1 : 0;
@@ -89,29 +92,36 @@ function line({ id, what, floor, ours, value, unit = 'x', limit, atLeast, pass }
   return `${pass ? 'ok    ' : 'MISSED'} ${id.padEnd(4)}${what.padEnd(52)}${`${number(value)} ${unit}`.padStart(11)}  ${goal.padEnd(8)}  ${ours} against ${floor}`;
 }
 
-/** Between its two marks. The fleet has a section of its own. */
-function writeDoc() {
-  const listed = Object.keys(benches).filter(name => name !== 'fleet');
-  const missing = listed.filter(name => !kept[name] || kept[name].quick);
-  const left = missing.map(name => `\`${name}\``).join(', ');
+/** With which program and where: a figure of another commit is seen. */
+function machine() {
+  const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'));
+  const git = ['describe', '--always', '--dirty', '--exclude=*'];
+  const commit = execFileSync('git', git, { cwd: import.meta.dirname, encoding: 'utf8' }).trim();
+  return `Ralph ${version} (${commit}), Node ${process.version}, ${platform()} ${arch()}, ${availableParallelism()} cores.`;
+}
+
+/** Each bench between two marks of its own. What was measured quickly stays out, and the fleet has words instead. */
+function writeDoc(wanted) {
   const doc = new URL('../docs/reference/performance.md', import.meta.url);
-  const [before, after] = readFileSync(doc, 'utf8').split(/(?<=<!-- bench -->\n)[\s\S]*(?=<!-- \/bench -->)/);
-  const table = [
-    `Node ${process.version}, ${platform()} ${arch()}, ${availableParallelism()} cores. A cross: missed.`,
-    '',
-    '| | what | against | ours | ratio | target |',
-    '|---|---|---|--:|--:|--:|',
-    ...listed
-      .filter(name => !missing.includes(name))
-      .flatMap(name => kept[name].rows)
-      .map(row => {
-        const goal = `${row.atLeast ? '≥' : '≤'} ${row.limit}`;
-        const value = `${number(row.value)}${(row.unit ?? 'x') === 'x' ? ' ×' : ` ${row.unit}`}`;
-        return `| ${row.id} | ${row.what} | ${row.floor} | ${row.ours} | ${row.pass ? '' : '✗ '}${value.trim()} | ${goal} |`;
-      }),
-    ...(missing.length > 0 ? ['', `Not measured on an idle machine for this version: ${left}.`] : []),
-  ];
-  writeFileSync(doc, `${before}${table.join('\n')}\n${after}`);
+  let text = readFileSync(doc, 'utf8');
+  for (const name of wanted.filter(name => name !== 'fleet' && kept[name]?.quick === false)) {
+    const [before, rest] = text.split(`<!-- bench ${name} -->\n`);
+    const end = `<!-- /bench ${name} -->`;
+    if (rest === undefined) throw new Error(`docs/reference/performance.md has no section for ${name}`);
+    text = `${before}<!-- bench ${name} -->\n${table(kept[name])}\n${rest.slice(rest.indexOf(end))}`;
+  }
+  writeFileSync(doc, text);
+}
+
+function table({ measured, rows }) {
+  const lines = rows.map(row => {
+    const goal = `${row.atLeast ? '≥' : '≤'} ${row.limit}`;
+    const value = `${number(row.value)}${(row.unit ?? 'x') === 'x' ? ' ×' : ` ${row.unit}`}`;
+    return `| ${row.what} | ${row.floor} | ${row.ours} | ${row.pass ? '' : '✗ '}${value.trim()} | ${goal} |`;
+  });
+  return [measured, '', '| | against | ours | ratio | target |', '|---|---|--:|--:|--:|', ...lines].join(
+    '\n',
+  );
 }
 
 function number(value) {

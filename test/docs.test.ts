@@ -96,6 +96,25 @@ test('every file of the source that a page names is there', () => {
   expect(gone).toEqual([]);
 });
 
+/** Each bench has a section of its own, which it can write anew. */
+test('the page about performance says of each figure which program it is of, and of each target that is missed why', () => {
+  const page = read('docs/reference/performance.md');
+  const [, list = ''] = /^const benches = \{([^}]*)\}/m.exec(read('bench/run.mjs')) ?? [];
+  const benches = [...list.matchAll(/^ {2}(\w+)/gm)]
+    .map(([, name = '']) => name)
+    .filter(name => name !== 'fleet');
+  const sections = page.split(/^#+ /m).filter(section => section.includes('<!-- bench '));
+  const named = sections.map(
+    section => /<!-- bench (\w+) -->\n[\s\S]*<!-- \/bench \1 -->/.exec(section)?.[1],
+  );
+  expect(named.toSorted()).toEqual(benches.toSorted());
+  expect(sections.filter(text => text.includes('✗') !== text.includes('\n**Missed: '))).toEqual([]);
+  const { version } = JSON.parse(read('package.json'));
+  expect(
+    sections.filter(text => !text.includes(`-->\nRalph ${version} (`) && !text.includes('Not measured')),
+  ).toEqual([]);
+});
+
 test('every page is in the sidebar of the site', async () => {
   const config = join(ROOT, 'docs/.vitepress/config.mjs');
   await expect(import(config)).resolves.toHaveProperty('default.themeConfig.sidebar');
