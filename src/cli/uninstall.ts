@@ -1,7 +1,7 @@
 /** `ralph uninstall`: finds what Ralph has put on this machine, and takes it away. What is the user's, or is nowhere else, stays and is named. */
 import { existsSync, lstatSync, readdirSync, rmdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Place } from '../agents/plugin.ts';
+import type { HostPlugin, Place } from '../agents/plugin.ts';
 import { PLUGINS } from '../agents/registry.ts';
 import { formatProblem, isProblem } from '../domain/text/problem.ts';
 import { rememberedUrl } from '../fleet/database-url.ts';
@@ -30,8 +30,8 @@ export interface Part {
 /** What stays, and why. */
 interface Left {
   readonly left: readonly string[];
-  /** Work that is nowhere else: what the state folder knows of it is needed still. */
-  readonly isWork?: boolean;
+  /** What was to go is there still; `work` that is nowhere else needs what the state folder knows of it. */
+  readonly kept?: 'failed' | 'work';
 }
 
 const NOTHING_LEFT: Left = { left: [] };
@@ -91,14 +91,17 @@ function hostParts({ place }: UninstallOptions): readonly Part[] {
         async remove() {
           for (const step of steps) {
             const wrong = await performStep(step, place);
-            if (wrong !== undefined)
-              return { left: [`the plugin in ${host.title}: ${wrong.split('\n')[0]}`] };
+            if (wrong !== undefined) return { left: [stuck(host, wrong)], kept: 'failed' };
           }
           return NOTHING_LEFT;
         },
       },
     ];
   });
+}
+
+function stuck({ title, name }: HostPlugin, wrong: string): string {
+  return `the plugin in ${title}: ${wrong.split('\n')[0]}; when that is fixed, \`ralph plugin remove ${name}\``;
 }
 
 /** What workers of a fleet that have ended left here. Work that no remote took is nowhere else. */
@@ -108,10 +111,10 @@ function placeParts(places: readonly Leftover[], env: Env): readonly Part[] {
     async remove() {
       if (each.why !== undefined) {
         const fix = '`ralph prune --places --force` removes it';
-        return { left: [`${each.place}: its work is nowhere else (${each.why}): ${fix}`], isWork: true };
+        return { left: [`${each.place}: its work is nowhere else (${each.why}): ${fix}`], kept: 'work' };
       }
       const problem = await removeLeftover(env, each);
-      return problem === undefined ? NOTHING_LEFT : { left: [problem] };
+      return problem === undefined ? NOTHING_LEFT : { left: [problem], kept: 'failed' };
     },
   }));
 }
@@ -122,7 +125,7 @@ function projectPart(project: ProjectPaths, runs: readonly PrunableRun[], env: E
     lines: [`The runs in ${project.root}: ${counted(runs.length, 'run')}, ${megabytes(bytes)}`],
     async remove() {
       const left = await removeTrees(project, runs, env);
-      if (left.length > 0) return { left, isWork: true };
+      if (left.length > 0) return { left, kept: 'work' };
       for (const { id, children } of runs) for (const each of [...children, id]) removeRun(project, each);
       removeOwnFiles(project);
       return { left: [...leftInFolder(project), ...(await leftInGit(project, env))] };
@@ -187,7 +190,7 @@ function databaseParts({ env, cwd }: UninstallOptions): readonly Part[] {
       ],
       async remove() {
         const down = await takeDown({ remove: true }, env, cwd);
-        return isProblem(down) ? { left: [formatProblem(down)], isWork: true } : NOTHING_LEFT;
+        return isProblem(down) ? { left: [formatProblem(down)], kept: 'work' } : NOTHING_LEFT;
       },
     },
   ];

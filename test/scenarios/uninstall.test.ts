@@ -112,6 +112,21 @@ test('a plugin goes from the host, and the runs stay', async () => {
   expect(again.stdout).toContain('No plugin of Ralph is in any agent');
 });
 
+test('a plugin that its host does not give up is said to be there still, and how to remove it', async () => {
+  const { home, run } = await machine();
+  mkdirSync(join(home, '.codex'));
+  const config = '[plugins."ralph@ralph"]\nenabled = true\n';
+  writeFileSync(join(home, '.codex/config.toml'), config);
+  expect((await run('plugin', 'install', 'opencode')).code).toBe(0);
+  const { stdout, code } = await run('uninstall');
+  const [removed = '', stays = ''] = stdout.split('Stays:');
+  expect([code, removed]).toEqual([1, expect.stringContaining('The plugin in OpenCode')]);
+  expect(removed).not.toContain('Codex');
+  expect(stays).toContain('the plugin in Codex: codex: cannot be started (ENOENT)');
+  expect(stays).toContain('`ralph plugin remove codex`');
+  expect(readFileSync(join(home, '.codex/config.toml'), 'utf8')).toBe(config);
+});
+
 test('--all names the work of a unit that no remote took, and leaves it', async () => {
   const { home, run } = await machine();
   const env = { HOME: home, XDG_STATE_HOME: join(home, '.local/state') };

@@ -61,28 +61,29 @@ function show({ output }: Call, found: Uninstall, all: boolean): 0 {
 async function perform({ output }: Call, { parts, last, ...found }: Uninstall, all: boolean): Promise<0 | 1> {
   const removed: string[] = [];
   const left: string[] = [];
-  let isWorkLeft = false;
+  const kept = new Set<'failed' | 'work'>();
   const take = async (some: typeof parts) => {
     for (const part of some) {
-      const { left: stays, isWork = false } = await part.remove();
-      isWorkLeft ||= isWork;
-      left.push(...stays);
-      if (!isWork) removed.push(...part.lines);
+      const done = await part.remove();
+      left.push(...done.left);
+      if (done.kept) kept.add(done.kept);
+      else removed.push(...part.lines);
     }
   };
   await take(parts);
-  if (isWorkLeft)
+  if (kept.has('work'))
     left.push(...last.flatMap(({ lines }) => lines).map(line => `${line} (for the work above)`));
   else await take(last);
   answer(output, { removed, chosen: linesOf({ parts, last, ...found }), left }, () =>
     words(removed, left, all),
   );
-  return isWorkLeft ? 1 : 0;
+  return kept.size > 0 ? 1 : 0;
 }
 
 function words(removed: readonly string[], left: readonly string[], all: boolean): string {
   return [
-    ...(removed.length === 0 ? [nothing(all)] : ['Removed:', ...removed.map(indent)]),
+    ...(removed.length + left.length === 0 ? [nothing(all)] : []),
+    ...(removed.length === 0 ? [] : ['Removed:', ...removed.map(indent)]),
     ...(left.length === 0 ? [] : ['Stays:', ...left.map(indent)]),
     `The program itself: ${PACKAGE}`,
   ].join('\n');
