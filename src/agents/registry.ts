@@ -8,26 +8,19 @@ import type { AgentAdapter } from './agent.ts';
 import { amp } from './amp/adapter.ts';
 import { claude } from './claude/adapter.ts';
 import { claudeDialect } from './claude/dialect.ts';
-import { claudePlugin } from './claude/plugin.ts';
 import { codex } from './codex/adapter.ts';
 import { codexDialect } from './codex/dialect.ts';
-import { codexPlugin } from './codex/plugin.ts';
 import { copilot } from './copilot/adapter.ts';
 import { copilotDialect } from './copilot/dialect.ts';
-import { copilotPlugin } from './copilot/plugin.ts';
 import type { Dialect } from './dialect.ts';
 import { gemini } from './gemini/adapter.ts';
 import { geminiDialect } from './gemini/dialect.ts';
-import { geminiPlugin } from './gemini/plugin.ts';
 import { generic } from './generic/adapter.ts';
 import { opencode } from './opencode/adapter.ts';
 import { opencodeDialect } from './opencode/dialect.ts';
-import { opencodePlugin } from './opencode/plugin.ts';
 import { pi } from './pi/adapter.ts';
-import type { HostPlugin } from './plugin.ts';
 import { qwen } from './qwen/adapter.ts';
 import { qwenDialect } from './qwen/dialect.ts';
-import { qwenPlugin } from './qwen/plugin.ts';
 
 export const ADAPTERS: readonly AgentAdapter[] = [
   claude,
@@ -55,16 +48,6 @@ export const DIALECTS: readonly Dialect[] = [
   qwenDialect,
   geminiDialect,
   opencodeDialect,
-];
-
-/** How Ralph's plugin gets into the hosts. */
-export const PLUGINS: readonly HostPlugin[] = [
-  claudePlugin,
-  codexPlugin,
-  copilotPlugin,
-  qwenPlugin,
-  geminiPlugin,
-  opencodePlugin,
 ];
 
 /** The commands that are looked for when none is named, in this order; the first one installed is used. */

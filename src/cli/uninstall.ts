@@ -1,8 +1,7 @@
 /** `ralph uninstall`: finds what Ralph has put on this machine, and takes it away. What is the user's, or is nowhere else, stays and is named. */
 import { existsSync, lstatSync, readdirSync, rmdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import type { HostPlugin, Place } from '../agents/plugin.ts';
-import { PLUGINS } from '../agents/registry.ts';
+import { type HostPlugin, PLUGINS, type Place } from '../agents/plugins.ts';
 import { formatProblem, isProblem } from '../domain/text/problem.ts';
 import { rememberedUrl } from '../fleet/database-url.ts';
 import { findLeftovers, type Leftover, removeLeftover } from '../fleet/leftovers.ts';

@@ -1,7 +1,7 @@
 /** `ralph plugin`: what has to change, and changing it. */
 import { readdirSync, realpathSync, rmSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { type HostPlugin, ownVersion, type Place, type Step } from '../agents/plugin.ts';
+import { type HostPlugin, ownVersion, type Place, type Step } from '../agents/plugins.ts';
 import { capture } from '../platform/capture.ts';
 import { errorWords } from '../platform/error-words.ts';
 import { ensureFolder, readIfThere, writeAtomic } from '../platform/files.ts';

@@ -1,6 +1,6 @@
 /** What a run gives its agent in the way of hooks, and how it hears of what they did. */
 import type { HookWish } from '../agents/hooks.ts';
-import { PLUGINS } from '../agents/registry.ts';
+import { DIALECTS } from '../agents/registry.ts';
 import type { Settings } from '../config/settings-shape.ts';
 import type { Emit, LoopCommand } from '../domain/run/event.ts';
 import { HOOK_ORDERS, type HookOrders, type HookPoint } from '../domain/session/hook-orders.ts';
@@ -57,7 +57,7 @@ export function guardNotice(
     return 'The guard is on: it refuses dangerous tool calls. It is a seat belt, not a wall.';
   }
   // Some take no hooks for one process, but those of a plugin can refuse.
-  return PLUGINS.some(plugin => plugin.name === host)
+  return DIALECTS.some(dialect => dialect.host === host)
     ? `There is no guard either, unless Ralph's plugin is installed in ${host}: ralph plugin install ${host}.`
     : `There is no guard either: ${name} takes no hook that could refuse a tool call.`;
 }

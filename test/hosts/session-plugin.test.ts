@@ -2,7 +2,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { PLUGINS } from '../../src/agents/registry.ts';
+import { PLUGINS } from '../../src/agents/plugins.ts';
 import { VERSION } from '../../src/platform/version.ts';
 import { type HostName, hostCommand } from '../rig/hosts/host.ts';
 import { runHost } from '../rig/hosts/run.ts';

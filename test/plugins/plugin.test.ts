@@ -2,7 +2,7 @@
 import { existsSync, lstatSync, readdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { PLUGINS } from '../../src/agents/registry.ts';
+import { PLUGINS } from '../../src/agents/plugins.ts';
 import { placeOf, stepsTo } from '../../src/plugins/install.ts';
 import { ralph } from '../rig/ralph.ts';
 import { folder, type Repo } from '../rig/repo.ts';

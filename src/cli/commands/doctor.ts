@@ -3,7 +3,8 @@
 import { accessSync, constants, existsSync, realpathSync, statSync } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
 import { type AgentAdapter, compareVersions, versionIn } from '../../agents/agent.ts';
-import { ADAPTERS, PLUGINS } from '../../agents/registry.ts';
+import { PLUGINS } from '../../agents/plugins.ts';
+import { ADAPTERS } from '../../agents/registry.ts';
 import { loadSettings } from '../../config/load.ts';
 import { defaultSettings } from '../../config/settings.ts';
 import type { SandboxSettings } from '../../config/settings-shape.ts';

@@ -2,8 +2,7 @@
 import { realpathSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import type { HostPlugin, Place } from '../../agents/plugin.ts';
-import { PLUGINS } from '../../agents/registry.ts';
+import { type HostPlugin, PLUGINS, type Place } from '../../agents/plugins.ts';
 import { capture } from '../../platform/capture.ts';
 import { rootAbove } from '../../platform/package.ts';
 import { describeStep, performStep, placeOf, stepsTo } from '../../plugins/install.ts';
