@@ -1,7 +1,7 @@
 /** The board: what is open, in review, sent back, approved, and how each story got there. */
 import { counted } from '../report/numbers.ts';
 import type { RunView, StoryMove, StoryStatus, StoryView } from '../report/run-view.ts';
-import { Section } from './section.tsx';
+import { Column, Section } from './section.tsx';
 
 interface StoriesProps {
   readonly stories: readonly StoryView[];
@@ -25,14 +25,11 @@ export function Stories({ stories, view, onPick }: StoriesProps) {
         {COLUMNS.map(([status, name]) => {
           const here = stories.filter(story => story.status === status);
           return (
-            <section key={status} class={`lane is-${status}`} aria-label={name}>
-              <h3>
-                {name} <small>{here.length}</small>
-              </h3>
+            <Column key={status} name={name} look={status} count={here.length}>
               {here.map(story => (
                 <Story key={story.id} story={story} view={view} onPick={onPick} />
               ))}
-            </section>
+            </Column>
           );
         })}
       </div>

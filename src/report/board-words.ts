@@ -36,46 +36,41 @@ export function createLaneNames() {
 }
 
 export function boardWords(event: BoardEvent, names: LaneNames): BoardLine | undefined {
-  const story = 'story' in event ? names.of(event.story) : '';
-  switch (event.type) {
-    case 'board-set':
-      return ['note', `${event.lanes.length} to do, from ${commitPhrase(event.base)}`];
-    case 'story-started':
-      return ['tool', `${story}: started (${phrase(event.child)})`];
-    case 'story-step':
-      return ['note', `${story}: ${stepWords(event)}`];
-    case 'story-ended':
-      return event.why === undefined
-        ? ['ok', `${story}: proven`]
-        : ['error', `${story}: ${phrase(event.why)}`];
-    case 'merge-left':
-      return ['note', `${story}: conflicts to decide in ${listSome(pathsOf(event.conflicts).map(phrase))}`];
-    case 'queued':
-      return ['note', `${story}: in the merge queue`];
-    case 'candidate':
-    case 'lane-place':
-      return undefined;
-    case 'candidate-checked':
-      return checkedWords(event, story);
-    case 'landed':
-      return ['ok', `${story}: landed (${commitPhrase(event.commit)})`];
-    case 'sent-back':
-      return ['warning', `${story}: sent back, because ${sentBackWords(event)}`];
-    case 'lane-kept':
-      return [event.needsYou ? 'error' : 'note', `${story}: ${phrase(event.why)}`];
-    case 'account-limited':
-      return [
-        'warning',
-        `${phrase(event.agent)} is limited until ${timeWords(event.until)}: nothing new is begun`,
-      ];
-    case 'integrated':
-      return event.problem === undefined
-        ? ['ok', `${phrase(event.branch)} is at ${commitPhrase(event.commit)} now, with all that has landed`]
-        : ['warning', phrase(event.problem)];
-    default:
-      return event satisfies never;
-  }
+  const write = WORDS[event.type] as ((event: BoardEvent, story: string) => BoardLine) | null;
+  return write?.(event, 'story' in event ? names.of(event.story) : '');
 }
+
+type Of<Type extends BoardEvent['type']> = Extract<BoardEvent, { readonly type: Type }>;
+
+/** `story`: what the lane is called. null: no news. */
+const WORDS: {
+  readonly [Type in BoardEvent['type']]: ((event: Of<Type>, story: string) => BoardLine) | null;
+} = {
+  'board-set': ({ lanes, base }) => ['note', `${lanes.length} to do, from ${commitPhrase(base)}`],
+  'story-started': ({ child }, story) => ['tool', `${story}: started (${phrase(child)})`],
+  'story-step': (event, story) => ['note', `${story}: ${stepWords(event)}`],
+  'story-ended': ({ why }, story) =>
+    why === undefined ? ['ok', `${story}: proven`] : ['error', `${story}: ${phrase(why)}`],
+  'merge-left': ({ conflicts }, story) => [
+    'note',
+    `${story}: conflicts to decide in ${listSome(pathsOf(conflicts).map(phrase))}`,
+  ],
+  queued: (_, story) => ['note', `${story}: in the merge queue`],
+  candidate: null,
+  'lane-place': null,
+  'candidate-checked': checkedWords,
+  landed: ({ commit }, story) => ['ok', `${story}: landed (${commitPhrase(commit)})`],
+  'sent-back': (event, story) => ['warning', `${story}: sent back, because ${sentBackWords(event)}`],
+  'lane-kept': ({ needsYou, why }, story) => [needsYou ? 'error' : 'note', `${story}: ${phrase(why)}`],
+  'account-limited': ({ agent, until }) => [
+    'warning',
+    `${phrase(agent)} is limited until ${timeWords(until)}: nothing new is begun`,
+  ],
+  integrated: ({ branch, commit, problem }) =>
+    problem === undefined
+      ? ['ok', `${phrase(branch)} is at ${commitPhrase(commit)} now, with all that has landed`]
+      : ['warning', phrase(problem)],
+};
 
 /** A damaged number is no time. */
 function timeWords(at: number): string {
@@ -92,8 +87,6 @@ export function stepWords({ mode, number }: LaneStep): string {
 export function sentBackWords(back: Pick<SentBack, 'why' | 'files' | 'others'>): string {
   return `${SENT_BACK[back.why] ?? phrase(back.why)}${metWords(back)}`;
 }
-
-type Of<Type extends BoardEvent['type']> = Extract<BoardEvent, { readonly type: Type }>;
 
 function checkedWords(
   { passed, results, duration: seconds, number }: Of<'candidate-checked'>,

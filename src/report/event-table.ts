@@ -1,5 +1,5 @@
 /** A reader of events as a table: a row for each kind, so that the compiler names every reader that a new kind needs. */
-import type { BoardEvent } from '../domain/lanes/board-event.ts';
+import { BOARD_EVENTS, type BoardEvent } from '../domain/lanes/board-event.ts';
 import type { LedgerOnly, RunEvent } from '../domain/run/event.ts';
 
 export type Of<Type extends RunEvent['type']> = Extract<RunEvent, { readonly type: Type }>;
@@ -10,29 +10,12 @@ export type EventTable<Args extends readonly unknown[], Result> = {
 };
 
 /** What happens on the board of a parallel run, for those who do not show it. */
-export const BOARD_ONLY: Readonly<Record<BoardEvent['type'], null>> = {
-  'board-set': null,
-  'story-started': null,
-  'story-step': null,
-  'story-ended': null,
-  'lane-place': null,
-  'merge-left': null,
-  queued: null,
-  candidate: null,
-  'candidate-checked': null,
-  landed: null,
-  'sent-back': null,
-  'lane-kept': null,
-  'account-limited': null,
-  integrated: null,
-};
+export const BOARD_ONLY = forBoard(null);
 
 /** The same for each of them. */
 export function forBoard<Reader>(read: Reader): Readonly<Record<BoardEvent['type'], Reader>> {
-  return Object.fromEntries(Object.keys(BOARD_ONLY).map(type => [type, read])) as Record<
-    BoardEvent['type'],
-    Reader
-  >;
+  const rows = Object.keys(BOARD_EVENTS).map(type => [type, read]);
+  return Object.fromEntries(rows) as Record<BoardEvent['type'], Reader>;
 }
 
 /** What is written down only so that a run can be resumed or judged again. */

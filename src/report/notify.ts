@@ -1,12 +1,11 @@
 /** Sends notifications: by the terminal, by a command of the user's, by a webhook. */
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Emit } from '../domain/run/event.ts';
 import { createNotifications, type Notification, type Occasion } from '../domain/run/notification.ts';
-import { errorWords } from '../platform/error-words.ts';
 import { startProcess } from '../platform/process.ts';
 import { outsideEnv } from '../platform/programs.ts';
 import { shellCommand } from '../platform/shell.ts';
 import { phrase } from './phrases.ts';
+import { postJson } from './post.ts';
 
 export interface NotifyOptions {
   readonly command?: string;
@@ -94,35 +93,11 @@ async function runCommand(
 /** Milliseconds before each try. */
 const TRIES = [0, 1_000, 4_000];
 
-async function post(url: string, body: string, { failed, pause = sleep }: NotifyOptions): Promise<void> {
-  let why = '';
-  for (const before of TRIES) {
-    await pause(before);
-    const answer = await attempt(url, body);
-    if (answer === 'accepted') return;
-    why = answer.why;
-    if (!answer.again) break;
-  }
+async function post(url: string, body: string, { failed, pause }: NotifyOptions): Promise<void> {
+  const headers = { 'user-agent': 'ralph' };
+  const again = (status: number) => status >= 500 || status === 408 || status === 429;
+  const why = await postJson(body, { url, headers, timeout: PATIENCE / 2, tries: TRIES, again, pause });
   // The rest of the address may hold a secret.
   const host = URL.canParse(url) ? new URL(url).host : url;
-  failed(`the webhook at ${host} could not be reached: ${why}`);
-}
-
-type Answer = 'accepted' | { readonly why: string; readonly again: boolean };
-
-async function attempt(url: string, body: string): Promise<Answer> {
-  try {
-    const { ok, status } = await fetch(url, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', 'user-agent': 'ralph' },
-      body,
-      redirect: 'error',
-      signal: AbortSignal.timeout(PATIENCE / 2),
-    });
-    if (ok) return 'accepted';
-    return { why: `it answered ${status}`, again: status >= 500 || status === 408 || status === 429 };
-  } catch (error) {
-    const cause = error instanceof Error && error.cause ? error.cause : error;
-    return { why: errorWords(cause), again: true };
-  }
+  if (why !== undefined) failed(`the webhook at ${host} could not be reached: ${why}`);
 }

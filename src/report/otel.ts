@@ -1,8 +1,8 @@
 /** Sends the trace of a run as OTLP over HTTP, in JSON. A run never waits for it, but for a moment at its end. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { RecordedEvent } from '../domain/run/event.ts';
-import { errorWords } from '../platform/error-words.ts';
 import { type OtlpTarget, otlpTarget } from '../platform/otlp-target.ts';
+import { postJson } from './post.ts';
 import { type Attributes, createSpans, SEMANTIC_CONVENTIONS, type Span } from './spans.ts';
 
 export interface OtelOptions {
@@ -37,7 +37,13 @@ export function createOtel(options: OtelOptions) {
     const spans = waiting;
     waiting = [];
     sending = sending.then(async () => {
-      const why = await send(JSON.stringify(requestOf(spans, options)), options, isBroken ? ONCE : TRIES);
+      const { target, pause } = options;
+      const post = {
+        ...target,
+        tries: isBroken ? ONCE : TRIES,
+        again: (status: number) => AGAIN.has(status),
+      };
+      const why = await postJson(JSON.stringify(requestOf(spans, options)), { ...post, pause });
       if (why !== undefined && !isBroken)
         options.failed(`the trace could not be sent to ${hostOf(options)}: ${why}`);
       isBroken ||= why !== undefined;
@@ -64,33 +70,6 @@ const TRIES = [0, 500, 2_000];
 /** It has failed before. */
 const ONCE = [0];
 const AGAIN: ReadonlySet<number> = new Set([429, 502, 503, 504]);
-
-/** undefined: it was accepted. */
-async function send(
-  body: string,
-  { target, pause = sleep }: OtelOptions,
-  tries: readonly number[],
-): Promise<string | undefined> {
-  let why: string | undefined;
-  for (const before of tries) {
-    await pause(before);
-    try {
-      const { ok, status } = await fetch(target.url, {
-        method: 'POST',
-        headers: { ...target.headers, 'content-type': 'application/json' },
-        body,
-        redirect: 'error',
-        signal: AbortSignal.timeout(target.timeout),
-      });
-      if (ok) return undefined;
-      why = `it answered ${status}`;
-      if (!AGAIN.has(status)) return why;
-    } catch (error) {
-      why = errorWords(error instanceof Error && error.cause ? error.cause : error);
-    }
-  }
-  return why;
-}
 
 function requestOf(spans: readonly Span[], { target, version }: OtelOptions) {
   const attributes = attributesOf({ 'service.version': version, ...target.resource });

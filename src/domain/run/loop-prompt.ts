@@ -4,29 +4,25 @@ import { redReason } from '../checks/words.ts';
 import { askWords, type DecidedQuestion, decidedLines } from '../stories/questions.ts';
 import { checkRemark, formatFeedback } from '../text/feedback.ts';
 import { type CompletionRule, markerWords } from '../turn/claim.ts';
-import { protectedWords } from './prompt.ts';
-import type { Feedback } from './verdict.ts';
+import { type IterationPrompt, protectedWords } from './prompt.ts';
 
-export interface LoopPrompt {
-  /** The task, or the text of the spec file. */
-  readonly task: string;
-  readonly checks: readonly PromptCheck[];
+/** What every prompt is made of that tells the agent how to end. */
+export interface RuledPrompt extends IterationPrompt {
   readonly rule: CompletionRule;
   /** The agent's whole output is plain text, and may hold this prompt. */
   readonly isPlain?: boolean;
-  readonly iteration: number;
-  readonly maxIterations: number;
-  /** Everything that changed since the start; empty when nothing did. */
-  readonly diff: string;
-  readonly feedback: readonly Feedback[];
-  /** The progress file. */
-  readonly progress: string;
-  /** Globs of what the agent may not change. */
-  readonly protect?: readonly string[];
-  /** Globs of what it may change; none: whatever is not protected. */
-  readonly only?: readonly string[];
   /** What was decided on its questions; absent: it may ask none. */
   readonly decided?: readonly DecidedQuestion[] | undefined;
+}
+
+export interface LoopPrompt extends RuledPrompt {
+  /** The task, or the text of the spec file. */
+  readonly task: string;
+  readonly checks: readonly PromptCheck[];
+  /** Everything that changed since the start; empty when nothing did. */
+  readonly diff: string;
+  /** The progress file. */
+  readonly progress: string;
 }
 
 export interface PromptCheck {

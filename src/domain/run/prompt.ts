@@ -2,16 +2,20 @@
 import { addFeedback } from '../text/feedback.ts';
 import type { Feedback } from './verdict.ts';
 
-export interface RunPrompt {
-  readonly base: string;
+/** What every prompt of an iteration is made of. */
+export interface IterationPrompt {
   readonly feedback: readonly Feedback[];
   readonly iteration: number;
   readonly maxIterations: number;
-  readonly countIterations: boolean;
   /** Globs of what the agent may not change. */
   readonly protect?: readonly string[];
   /** Globs of what it may change; none: whatever is not protected. */
   readonly only?: readonly string[];
+}
+
+export interface RunPrompt extends IterationPrompt {
+  readonly base: string;
+  readonly countIterations: boolean;
 }
 
 /** The prompt of one iteration of `ralph run`: the user's words, what failed, and the count if it is asked for. */

@@ -1,38 +1,25 @@
 /** What the agent sees in `ralph prd`: the project's own prompt, then what this iteration is for, then what went wrong in the last one. */
 import type { CheckResult } from '../checks/check.ts';
-import { fenced, lastTurn, type PromptCheck } from '../run/loop-prompt.ts';
+import { fenced, lastTurn, type PromptCheck, type RuledPrompt } from '../run/loop-prompt.ts';
 import { protectedWords } from '../run/prompt.ts';
-import type { Feedback } from '../run/verdict.ts';
 import { listSome } from '../text/feedback.ts';
-import { type CompletionRule, markerWords } from '../turn/claim.ts';
+import { markerWords } from '../turn/claim.ts';
 import { type Assignment, MERGE_PREFIX, type ReviewPolicy } from './assignment.ts';
-import { askWords, type DecidedQuestion, decidedLines } from './questions.ts';
+import { askWords, decidedLines } from './questions.ts';
 import { CAP_PREFIX } from './repair.ts';
 import { reviewMarker, withoutVerdicts } from './review.ts';
 import type { Story } from './story.ts';
 
-export interface StoryPrompt {
+export interface StoryPrompt extends RuledPrompt {
   /** `prompt.md`. */
   readonly template: string;
-  readonly iteration: number;
-  readonly maxIterations: number;
   /** `ralph/`, from where the agent works. */
   readonly ralphDir: string;
   readonly assignment: Assignment;
   readonly policy: ReviewPolicy;
-  readonly rule: CompletionRule;
-  /** The agent's whole output is plain text, and may hold this prompt. */
-  readonly isPlain?: boolean;
-  readonly feedback: readonly Feedback[];
   /** What Ralph will run, or has run, for this story. */
   readonly commands?: readonly PromptCheck[];
   readonly review?: ReviewFacts;
-  /** Globs of what the agent may not change. */
-  readonly protect?: readonly string[];
-  /** Globs of what it may change; none: whatever is not protected. */
-  readonly only?: readonly string[];
-  /** What the user has decided for this story. */
-  readonly decided?: readonly DecidedQuestion[];
 }
 
 /** What a reviewer should know that is not in the files. */
