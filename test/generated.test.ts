@@ -7,7 +7,7 @@ import { defaultSettings, SETTINGS } from '../src/config/settings.ts';
 import { TROUBLES } from '../src/domain/turn/trouble.ts';
 import { VERSION } from '../src/platform/version.ts';
 import { bundleSchema } from '../src/proof/bundle/format.ts';
-import { readTemplate } from '../src/store/templates.ts';
+import { readTemplate } from '../src/store/prd-paths.ts';
 import { findHoldings, type Holding, PROMISE_IDS, PROMISES } from './promises.ts';
 import { repositoriesPage } from './repositories/page.ts';
 import { startCommands } from './rig/commands.ts';

@@ -26,8 +26,7 @@ import { type OwnedProcess, type ProcessEnd, startConfined } from '../platform/p
 import { redactFile } from '../platform/redact-file.ts';
 import { startTimer, type Timer } from '../platform/timer.ts';
 import type { AgentAdapter, AgentInvocation, AgentRequest, Conversation, OutputMode, Talk } from './agent.ts';
-import { createReader, printsRecords } from './reader.ts';
-import { createDoor } from './redact-stream.ts';
+import { createDoor, createReader, printsRecords } from './reader.ts';
 
 export interface TurnRequest extends AgentRequest, Prices {
   readonly adapter: AgentAdapter;

@@ -1,5 +1,9 @@
-/** Reads what an agent prints, as it comes, in bounded memory: JSON records by its adapter, or plain words. */
+/**
+ * Reads what an agent prints, as it comes, in bounded memory: JSON records by its adapter, or plain words. It enters Ralph here without the
+ * secrets in it, wherever the stream cuts them.
+ */
 import { StringDecoder } from 'node:string_decoder';
+import { createStreamRedactor, type Redact, redactDeep } from '../domain/text/secrets.ts';
 import { visible } from '../domain/text/visible.ts';
 import type { AgentEvent } from '../domain/turn/agent-event.ts';
 import { SPOKEN_TAGS } from '../domain/turn/claim.ts';
@@ -81,3 +85,23 @@ function createTextReader(
 
 /** An escape sequence, or a line end, that the next piece of the output completes; nothing at the very end. */
 const HALF_ESCAPE = /(?:\x1b(?:\[[0-?]{0,64}[ -/]{0,8}|[\]PX^_][^\x07\x1b\n]{0,4000}|[ -/]{0,8})?|\r)?$/;
+
+export function createDoor(redact: Redact, onEvent: (event: AgentEvent) => void) {
+  const words = createStreamRedactor(redact);
+  let message: string | undefined;
+  const speak = (text: string) => {
+    if (text !== '') onEvent({ kind: 'text', text, delta: true, ...(message !== undefined && { message }) });
+  };
+  const end = () => speak(words.end());
+  return {
+    /** The stream has ended: what was held back is passed on. */
+    end,
+    enter(event: AgentEvent) {
+      const continues = event.kind === 'text' && event.delta && event.message === message;
+      if (!continues) end();
+      if (event.kind !== 'text' || !event.delta) return onEvent(redactDeep(event, redact));
+      message = event.message;
+      speak(words.push(event.text));
+    },
+  };
+}

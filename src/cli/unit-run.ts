@@ -32,8 +32,7 @@ import { mergeTip, type NoteMerge, sentBackWords } from '../parallel/merging.ts'
 import { newRunPaths } from '../store/paths.ts';
 import { prdPaths } from '../store/prd-paths.ts';
 import { isList } from '../store/tasks-file.ts';
-import { loadStories } from '../stories/load.ts';
-import { policyOf } from '../stories/story-status.ts';
+import { loadStories, policyOf } from '../stories/load.ts';
 import { limitsOf } from '../turns/goal.ts';
 import { createIntegration } from '../workspace/integration.ts';
 import { openStoryBranch } from '../workspace/story-branch.ts';

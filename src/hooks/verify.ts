@@ -18,8 +18,8 @@ import { projectPaths, runPaths } from '../store/paths.ts';
 import { isLive, type SessionFile } from '../store/session-file.ts';
 import { statePaths } from '../store/state.ts';
 import { watchCheckInputs } from '../workspace/check-inputs.ts';
+import { createProtection } from '../workspace/protect.ts';
 import { unseen } from './protected.ts';
-import { openProtected } from './protection.ts';
 import { hookSettings } from './settings.ts';
 
 /** Seconds that all checks of one stop may take together; a little less than the host gives the hook. */
@@ -139,5 +139,23 @@ function unfinished(
     const output = `Timeout: all checks of a session have ${budget} seconds together, and they were over before this one had ended.`;
     const red = { passed: false, exitCode: 124, timedOut: true, duration: 0 } as const;
     return [{ index, command, failAction, ...red, output, outputCut: false, logFile: '' }];
+  });
+}
+
+/** As they were kept when the loop began; where nothing is yet, as they are now. What is kept says itself whether new files are looked for. */
+export function openProtected(
+  root: string,
+  { runId, protect, kept }: Pick<SessionState, 'runId' | 'protect' | 'kept'>,
+  newFiles: 'allow' | 'forbid' = 'allow',
+) {
+  const paths = runPaths(projectPaths(root), runId);
+  return createProtection({
+    cwd: root,
+    env: process.env,
+    globs: protect,
+    newFiles,
+    aside: paths.aside,
+    keepIn: paths.state.kept,
+    ...(kept !== null && { recall: kept }),
   });
 }

@@ -8,7 +8,7 @@ import { pick } from '../domain/text/fields.ts';
 import { isProblem, type Problem } from '../domain/text/problem.ts';
 import { createRedactor } from '../domain/text/secrets.ts';
 import { createStopRequest, type StopRequest } from '../engine/stop.ts';
-import { loopJob, parallelProblems } from '../opening/jobs/loop.ts';
+import { loopJob, parallelProblems } from '../opening/jobs/parallel-tasks.ts';
 import { promptJob } from '../opening/jobs/prompt.ts';
 import { type OpenedRun, openRun, type RunRequest } from '../opening/open-run.ts';
 import { findResumable, resumeRun as reopenRun } from '../opening/resume-run.ts';

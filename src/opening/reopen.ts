@@ -31,8 +31,7 @@ import {
 import { prdPaths } from '../store/prd-paths.ts';
 import { type Given, ownerOfRun, type RunFile, readRunFile, writeRunFile } from '../store/run-file.ts';
 import { isList } from '../store/tasks-file.ts';
-import { loadStories } from '../stories/load.ts';
-import { policyOf } from '../stories/story-status.ts';
+import { loadStories, policyOf } from '../stories/load.ts';
 import { promptSource, specSource } from '../turns/prompt-source.ts';
 import { accumulatedDiff } from '../workspace/diff.ts';
 import { clearGitLocks } from '../workspace/git-lock.ts';

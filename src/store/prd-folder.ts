@@ -4,9 +4,8 @@ import { basename, join, relative } from 'node:path';
 import type { StoryList } from '../domain/stories/story.ts';
 import type { Problem } from '../domain/text/problem.ts';
 import { ensureFolder, readIfThere, writeAtomic } from '../platform/files.ts';
-import { ACTIVE_FILE, type PrdPaths } from './prd-paths.ts';
+import { ACTIVE_FILE, type PrdPaths, readTemplate, type TemplateName } from './prd-paths.ts';
 import { formatTasks } from './tasks-file.ts';
-import { readTemplate, type TemplateName } from './templates.ts';
 
 export interface Feature {
   /** As the user calls it; undefined: the project's own name. */

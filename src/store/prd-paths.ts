@@ -1,5 +1,7 @@
-/** Where the files of `ralph prd` are: seed 002's names. */
+/** Where the files of `ralph prd` are, and what they begin with: seed 002's names and templates. */
 import { join, relative, resolve } from 'node:path';
+import { readIfThere } from '../platform/files.ts';
+import { packageFile } from '../platform/package.ts';
 
 export const ACTIVE_FILE = '.ralph-active';
 
@@ -26,4 +28,24 @@ export function prdPaths(root: string, name = 'ralph') {
     gitignore: join(root, '.gitignore'),
     archive: join(root, 'ralph-archive'),
   };
+}
+
+export type TemplateName = 'prd.md' | 'tasks.json' | 'progress.txt' | 'prompt.md' | 'plan.md';
+
+/** Throws when Ralph was taken apart. */
+export function readTemplate(name: TemplateName, values: Readonly<Record<string, string>> = {}): string {
+  const text = readIfThere(packageFile('templates', name));
+  if (text === undefined) throw new Error(`Ralph's own template ${name} is not here: install Ralph again`);
+  return text.replace(/\{\{([A-Z_]+)\}\}/g, (whole, key: string) => values[key] ?? whole);
+}
+
+/** A story list in which nobody has written a story yet. */
+export function isUntouchedTemplate(tasks: string): boolean {
+  try {
+    const { userStories } = JSON.parse(tasks);
+    const [first] = userStories;
+    return userStories.length === 1 && first.title === '' && first.acceptanceCriteria.length === 0;
+  } catch {
+    return false;
+  }
 }

@@ -4,7 +4,7 @@ import { readList, type StoryList } from '../domain/stories/story.ts';
 import type { Problem } from '../domain/text/problem.ts';
 import { errorWords } from '../platform/error-words.ts';
 import { readIfThere, tryTo, writeAtomic } from '../platform/files.ts';
-import { isUntouchedTemplate } from './templates.ts';
+import { isUntouchedTemplate } from './prd-paths.ts';
 
 /** No list is longer; a file that is would only cost memory. */
 const LARGEST = 16 * 1024 * 1024;

@@ -22,11 +22,11 @@ import { mutationStep } from '../turns/mutation.ts';
 import { uncommittedPaths } from '../workspace/changes.ts';
 import { createTreeWatch, type TreeWatch } from '../workspace/tree-watch.ts';
 import { type Begun, createStoryKeeper, type StoryKeeper } from './keeper.ts';
+import { policyOf, standOf, startWords } from './load.ts';
 import { askingStories, createReady, decisionsOf, mayAsk, noteQuestion } from './questions.ts';
 import { createReviewFacts } from './review-facts.ts';
 import { createReviewGuard, type ReviewGuard } from './review-guard.ts';
 import { createStoryChecks, type StoryChecks } from './story-checks.ts';
-import { policyOf, standOf, startWords } from './story-status.ts';
 
 /** The list that a run works on. */
 export interface WorkedList {

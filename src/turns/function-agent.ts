@@ -1,7 +1,7 @@
 /** A turn of an agent that is a function. */
 import { type AgentAdapter, NO_NEEDS } from '../agents/agent.ts';
 import type { TurnReport, TurnRequest } from '../agents/invoke.ts';
-import { createDoor } from '../agents/redact-stream.ts';
+import { createDoor } from '../agents/reader.ts';
 import type { EndedBy } from '../domain/run/evidence.ts';
 import type { AgentEvent } from '../domain/turn/agent-event.ts';
 import { createTurnFold } from '../domain/turn/turn.ts';

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { defaultSettings } from '../../src/config/settings.ts';
 import type { Settings } from '../../src/config/settings-shape.ts';
-import { policyOf, standOf, startWords } from '../../src/stories/story-status.ts';
+import { policyOf, standOf, startWords } from '../../src/stories/load.ts';
 import { STATES, story, storyList } from '../domain/stories/stories.ts';
 import { reject } from '../rig/stories.ts';
 import { FAIR, keeping, POLICY } from './world.ts';

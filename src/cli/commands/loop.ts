@@ -2,8 +2,12 @@
 import type { Settings } from '../../config/settings-shape.ts';
 import { buildLoopPrompt } from '../../domain/run/loop-prompt.ts';
 import { isProblem, type Problem } from '../../domain/text/problem.ts';
-import { type LoopInput, loopJob, parallelProblems } from '../../opening/jobs/loop.ts';
-import { iterationsFor } from '../../opening/jobs/parallel-tasks.ts';
+import {
+  iterationsFor,
+  type LoopInput,
+  loopJob,
+  parallelProblems,
+} from '../../opening/jobs/parallel-tasks.ts';
 import { yamlSettings } from '../../opening/set-up.ts';
 import { DONE_RULES } from '../../turns/goal.ts';
 import { type PromptSource, readInput, specSource, text } from '../../turns/prompt-source.ts';

@@ -13,8 +13,8 @@ import { approvalsPath, claimedStories, readApprovals, withoutClaims } from '../
 import type { ProjectPaths, RunPaths } from '../../store/paths.ts';
 import { ignoreActive } from '../../store/prd-folder.ts';
 import type { PrdPaths } from '../../store/prd-paths.ts';
+import { readTemplate } from '../../store/prd-paths.ts';
 import { isList, writeTasks } from '../../store/tasks-file.ts';
-import { readTemplate } from '../../store/templates.ts';
 import type { Begun } from '../../stories/keeper.ts';
 import { loadStories } from '../../stories/load.ts';
 import { claimDirectory, promptTemplate } from '../../stories/open.ts';

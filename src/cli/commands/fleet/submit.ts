@@ -18,8 +18,7 @@ import { counted } from '../../../report/numbers.ts';
 import { projectPaths } from '../../../store/paths.ts';
 import { prdPaths } from '../../../store/prd-paths.ts';
 import { isList } from '../../../store/tasks-file.ts';
-import { loadStories } from '../../../stories/load.ts';
-import { policyOf } from '../../../stories/story-status.ts';
+import { loadStories, policyOf } from '../../../stories/load.ts';
 import { reachingGit } from '../../../workspace/remote.ts';
 import {
   answer,

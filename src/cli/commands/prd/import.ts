@@ -17,8 +17,8 @@ import { approvalsPath, claimedStories, readApprovals, writeApprovals } from '..
 import { projectPaths } from '../../../store/paths.ts';
 import { branchFor, fillFolder, ignoreActive } from '../../../store/prd-folder.ts';
 import type { PrdPaths } from '../../../store/prd-paths.ts';
+import { isUntouchedTemplate } from '../../../store/prd-paths.ts';
 import { isList, loadTasks, writeTasks } from '../../../store/tasks-file.ts';
-import { isUntouchedTemplate } from '../../../store/templates.ts';
 import { liveLoop } from '../../../stories/open.ts';
 import { readIssues, repositoryIn } from '../../../workspace/github-issues.ts';
 import {
