@@ -10,8 +10,9 @@ import { bundleSchema } from '../src/proof/bundle/format.ts';
 import { readTemplate } from '../src/store/prd-paths.ts';
 import { findHoldings, type Holding, PROMISE_IDS, PROMISES } from './promises.ts';
 import { repositoriesPage } from './repositories/page.ts';
-import { startCommands } from './rig/commands.ts';
+import { answerTo } from './rig/commands.ts';
 import { expectGenerated, expectTable } from './rig/generated.ts';
+import { testEnv } from './rig/ralph.ts';
 import { folder } from './rig/repo.ts';
 import { buildReference, buildSchema } from './rig/settings-pages.ts';
 
@@ -59,11 +60,11 @@ test('the plugin and the marketplace have the version of the package', { tags: '
 
 test('the command reference is what the help says', async () => {
   const { dir } = folder();
-  const ask = startCommands({}, dir);
+  const env = testEnv({});
   const help = async (...args: string[]) => {
-    const { code, said } = await ask([...args, '--help', 'all'], dir);
+    const { code, stdout } = await answerTo([...args, '--help', 'all'], dir, env);
     expect(code).toBe(0);
-    return `\`\`\`\n${said.trimEnd()}\n\`\`\`\n`;
+    return `\`\`\`\n${stdout.trimEnd()}\n\`\`\`\n`;
   };
   const parts = [
     `# Commands\n\nGenerated from \`ralph --help all\`; \`npm run generate\` writes it.\n\n${await help()}`,

@@ -1,6 +1,6 @@
 /** Runs that have ended, each with an agent that is a shell script. */
 import { expect } from 'vitest';
-import { ralph } from './ralph.ts';
+import { ralph } from './commands.ts';
 import { type Repo, scriptedAgent } from './repo.ts';
 
 export function agentOf(script: string): string {

@@ -1,8 +1,8 @@
 import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { init, result, speaks, text } from '../rig/claude-stream.ts';
+import { ralph } from '../rig/commands.ts';
 import { fakeAgent, type Handler, says } from '../rig/fake-agent.ts';
-import { ralph } from '../rig/ralph.ts';
 import { folder, repo } from '../rig/repo.ts';
 
 const DONE = '<response>DONE</response>';

@@ -1,10 +1,11 @@
 import { appendFileSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { init, result, speaks, text, toolResult, toolUse } from '../rig/claude-stream.ts';
+import { ralph } from '../rig/commands.ts';
 import { fakeAgent, says } from '../rig/fake-agent.ts';
 import { createGate } from '../rig/gate.ts';
 import { recordOf } from '../rig/ledger.ts';
-import { ralph, startRalph } from '../rig/ralph.ts';
+import { startRalph } from '../rig/ralph.ts';
 import { folder, repo } from '../rig/repo.ts';
 
 const DONE = '<response>DONE</response>';

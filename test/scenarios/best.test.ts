@@ -4,10 +4,10 @@ import { existsSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { story } from '../domain/stories/stories.ts';
 import { init, result, text, toolResult, toolUse } from '../rig/claude-stream.ts';
+import { ralph } from '../rig/commands.ts';
 import { type FakeTurn, fakeAgent, type Handler } from '../rig/fake-agent.ts';
 import { landedFiles, resultIn, rigFor } from '../rig/lanes.ts';
 import { ledgerOf, only } from '../rig/ledger.ts';
-import { ralph } from '../rig/ralph.ts';
 import { folder, type Repo, repo } from '../rig/repo.ts';
 import { approve, handIn, prdRepo, prdRun, storyOf, UNCHANGED, works } from '../rig/stories.ts';
 

@@ -2,9 +2,9 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
+import { ralph } from '../rig/commands.ts';
 import { everything, loopEnded } from '../rig/ended-run.ts';
 import { rigFor } from '../rig/lanes.ts';
-import { ralph } from '../rig/ralph.ts';
 import { gitEnv, type Repo, repo } from '../rig/repo.ts';
 
 const FILES = {

@@ -3,9 +3,10 @@ import { spawnSync } from 'node:child_process';
 import { rmSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { init, writesFile } from '../rig/claude-stream.ts';
+import { ralph } from '../rig/commands.ts';
 import { fakeAgent } from '../rig/fake-agent.ts';
 import { createGate } from '../rig/gate.ts';
-import { BIN, ralph, startRalph, testEnv } from '../rig/ralph.ts';
+import { BIN, startRalph, testEnv } from '../rig/ralph.ts';
 import { type Repo, repo } from '../rig/repo.ts';
 
 const works = (words: string, file = 'a') => writesFile(file, () => String(Math.random()), words);

@@ -1,8 +1,8 @@
 /** What failed is found in what a check printed, and is the same in prompt, terminal, `explain` and report. */
 import { expect, test } from 'vitest';
 import { init, result, text } from '../rig/claude-stream.ts';
+import { ralph } from '../rig/commands.ts';
 import { fakeAgent, type Handler } from '../rig/fake-agent.ts';
-import { ralph } from '../rig/ralph.ts';
 import { repo } from '../rig/repo.ts';
 
 const talks =

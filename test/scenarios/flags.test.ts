@@ -1,8 +1,9 @@
 /** The flags that people type, the help that they read, and what their shell completes. */
 import { execFileSync } from 'node:child_process';
 import { describe, expect, test } from 'vitest';
+import { ralph } from '../rig/commands.ts';
 import { fakeAgent, says } from '../rig/fake-agent.ts';
-import { BIN, ralph, testEnv } from '../rig/ralph.ts';
+import { BIN, testEnv } from '../rig/ralph.ts';
 import { folder, repo } from '../rig/repo.ts';
 import { writeRun } from '../rig/written-run.ts';
 

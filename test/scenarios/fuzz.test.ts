@@ -16,9 +16,9 @@ import {
 import { dirname, join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { type Answer, startCommands } from '../rig/commands.ts';
+import { type Answer, answerTo } from '../rig/commands.ts';
 import { changed, pathsOf } from '../rig/damage.ts';
-import { ralph } from '../rig/ralph.ts';
+import { ralph, testEnv } from '../rig/ralph.ts';
 import { folder, writeScript } from '../rig/repo.ts';
 import { prdRepo } from '../rig/stories.ts';
 import { IS_THOROUGH } from '../rig/thorough.ts';
@@ -88,7 +88,6 @@ async function makeProject() {
   return {
     dir: project.dir,
     env,
-    home,
     files,
     restore,
     ids: readdirSync(project.path('.ralph/runs')).sort(),
@@ -162,7 +161,8 @@ const SLOW = (id: string): readonly (readonly string[])[] => [
 ];
 
 /** Throws what was said, where it is not an answer. */
-function expectSentence(argv: readonly string[], { code, said }: Answer): void {
+function expectSentence(argv: readonly string[], { code, stdout, stderr }: Answer): void {
+  const said = stdout + stderr;
   const isCrash = /a bug in Ralph|^\s+at .*:\d+:\d+\)?$|thrown:/m.test(said);
   if (isCrash || ![0, 1, 2, 130].includes(code as number) || said.trim() === '')
     throw new Error(`ralph ${argv.join(' ')} ended with ${code}:\n${said.slice(-3000)}`);
@@ -172,9 +172,9 @@ const TOGETHER = 5;
 const SAMPLE = 15;
 
 test('whatever is damaged, every command answers', { timeout: 900_000 }, async () => {
-  const { dir, env, home, files, restore, ids } = await makeProject();
+  const { dir, env, files, restore, ids } = await makeProject();
   expect(ids.length).toBeGreaterThan(3);
-  const ask = startCommands(env, home);
+  const whole = testEnv({ env });
   let tried = 0;
   await fc.assert(
     fc.asyncProperty(example, async ({ damages, first }) => {
@@ -184,12 +184,11 @@ test('whatever is damaged, every command answers', { timeout: 900_000 }, async (
       const all = COMMANDS(id);
       for (let n = 0; n < TOGETHER; n++) {
         const argv = all[(first + n * 4) % all.length] ?? [];
-        expectSentence(argv, await ask(argv, dir));
+        expectSentence(argv, await answerTo(argv, dir, whole));
       }
       if (++tried % SAMPLE !== 0) return;
       for (const argv of [all[first % all.length] ?? [], ...SLOW(id)]) {
-        const { code, stdout, stderr } = await ralph(argv, { cwd: dir, env });
-        expectSentence(argv, { code, said: stdout + stderr });
+        expectSentence(argv, await ralph(argv, { cwd: dir, env }));
       }
     }),
     // The same examples each time, but in the campaign: what it finds there is a fault of today's change here.

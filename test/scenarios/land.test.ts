@@ -3,11 +3,12 @@ import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { splitWords } from '../../src/platform/shell.ts';
 import { projectAt, runPaths } from '../../src/store/paths.ts';
+import { ralph } from '../rig/commands.ts';
 import { agentOf, everything, loopEnded } from '../rig/ended-run.ts';
 import { fakeAgent } from '../rig/fake-agent.ts';
 import { createGate } from '../rig/gate.ts';
 import { rigFor } from '../rig/lanes.ts';
-import { ralph, startRalph } from '../rig/ralph.ts';
+import { startRalph } from '../rig/ralph.ts';
 import { type Repo, repo } from '../rig/repo.ts';
 
 const FILES = {

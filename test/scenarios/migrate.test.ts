@@ -1,7 +1,7 @@
 /** `ralph migrate` through the real bin. */
 import { chmodSync, mkdirSync, renameSync, statSync, symlinkSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { ralph } from '../rig/ralph.ts';
+import { ralph } from '../rig/commands.ts';
 import { folder, repo } from '../rig/repo.ts';
 
 const OLD = '{\n  "maxIterations": 3,\n  "guardrails": []\n}\n';

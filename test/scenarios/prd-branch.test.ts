@@ -2,8 +2,8 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { expect, test } from 'vitest';
+import { ralph } from '../rig/commands.ts';
 import { fakeAgent } from '../rig/fake-agent.ts';
-import { ralph } from '../rig/ralph.ts';
 import { folder, gitEnv, type Repo } from '../rig/repo.ts';
 import { approve, handIn, prdRepo, prdRun, UNCHANGED, works } from '../rig/stories.ts';
 

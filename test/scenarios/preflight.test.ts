@@ -1,7 +1,7 @@
 /** What is known to fail is said before an agent is started. */
 import { expect, test } from 'vitest';
+import { ralph } from '../rig/commands.ts';
 import { fakeAgent, says } from '../rig/fake-agent.ts';
-import { ralph } from '../rig/ralph.ts';
 import { folder, type Repo, repo } from '../rig/repo.ts';
 
 const DONE = '<response>DONE</response>';

@@ -1,7 +1,8 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { expect, test } from 'vitest';
+import { ralph } from '../rig/commands.ts';
 import { fakeAgent, says } from '../rig/fake-agent.ts';
-import { ralph, startRalph } from '../rig/ralph.ts';
+import { startRalph } from '../rig/ralph.ts';
 import { type Repo, repo } from '../rig/repo.ts';
 
 const DONE = '<response>DONE</response>';

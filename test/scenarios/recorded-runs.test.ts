@@ -2,7 +2,7 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { ask, serve } from '../dashboard/serve.ts';
-import { ralph } from '../rig/ralph.ts';
+import { ralph } from '../rig/commands.ts';
 import {
   type Line,
   projectWithCopy,

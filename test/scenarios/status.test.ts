@@ -2,10 +2,11 @@
 import { readdirSync, rmSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { init } from '../rig/claude-stream.ts';
+import { ralph } from '../rig/commands.ts';
 import { fakeAgent, says } from '../rig/fake-agent.ts';
 import { createGate } from '../rig/gate.ts';
 import { recordOf } from '../rig/ledger.ts';
-import { ralph, startRalph } from '../rig/ralph.ts';
+import { startRalph } from '../rig/ralph.ts';
 import { folder, type Repo, repo } from '../rig/repo.ts';
 
 const run = async (project: Repo, home: string) => {

@@ -15,9 +15,10 @@ import {
   provenBeside,
   SUBMODULE,
 } from '../bundle/rig.ts';
+import { ralph } from '../rig/commands.ts';
 import { fakeAgent } from '../rig/fake-agent.ts';
 import { recordOf } from '../rig/ledger.ts';
-import { BIN, ralph, testEnv } from '../rig/ralph.ts';
+import { BIN, testEnv } from '../rig/ralph.ts';
 import { folder, gitEnv, repo } from '../rig/repo.ts';
 import { approve, handIn, prdRepo, prdRun, works } from '../rig/stories.ts';
 
