@@ -7,7 +7,7 @@ import { onTestFinished } from 'vitest';
 import { tryTo } from '../../src/platform/files.ts';
 import { isThere } from '../rig/processes.ts';
 import { BIN } from '../rig/ralph.ts';
-import { type Arena, type Attack, attacks } from './rig.ts';
+import { type Arena, type Attack, attacks, type Group } from './rig.ts';
 
 const DONE = "echo '<response>DONE</response>'";
 const ALL = { contained: true, sandboxed: true } as const;
@@ -68,17 +68,27 @@ const ESCAPES: readonly (readonly [name: string, escape: Escape, plain: boolean]
 
 const begun = 'until [ -e ready ]; do :; done';
 
+/** One after the other in one turn: none of them is left. */
+const leavesNone = (escapes: readonly Escape[]) => async (arena: Arena) => {
+  const { dir } = arena.project();
+  const sleeps = escapes.map(longSleep);
+  const script = escapes.map((flee, at) => `${flee(sleeps[at] ?? '')}\n${begun}\nrm ready`);
+  const agent = arena.agent(`cat >/dev/null\n${script.join('\n')}\n${DONE}`);
+  await arena.ralph(['run', '-p', 'go', '--agent', agent, '-m', '1'], { cwd: dir });
+  return sleeps.flatMap(survivors).length === 0;
+};
+
+const leftTogether: Group = {
+  name: 'The agent leaves processes in every way',
+  attempt: leavesNone(ESCAPES.map(([, flee]) => flee)),
+};
+
 const leftByAgent = ESCAPES.map(
   ([name, flee, plain]): Attack => ({
     name: `The agent leaves a process ${name}`,
     held: { plain, ...ALL },
-    async attempt(arena) {
-      const sleep = longSleep();
-      const { dir } = arena.project();
-      const agent = arena.agent(`cat >/dev/null\n${flee(sleep)}\n${begun}\n${DONE}`);
-      await arena.ralph(['run', '-p', 'go', '--agent', agent, '-m', '1'], { cwd: dir });
-      return survivors(sleep).length === 0;
-    },
+    attempt: leavesNone([flee]),
+    group: leftTogether,
   }),
 );
 
@@ -218,6 +228,10 @@ const FORGERIES: Readonly<Record<string, string>> = {
   'after umount in namespaces of its own':
     'unshare -rm sh -c "umount $state; echo forged >$state/forged"; echo forged >"$state/forged"',
   'through the root of PID 1': 'echo forged >"/proc/1/root$state/forged"',
+};
+
+/** These leave no state folder behind for another try. */
+const MOVES: Readonly<Record<string, string>> = {
   'by another one in its place': 'mv "$state" "$state.old"; mkdir -p "$state"; echo forged >"$state/forged"',
   'by another one in place of a folder above it':
     'mv "$HOME/.local" "$HOME/.old"; mkdir -p "$state"; echo forged >"$state/forged"',
@@ -225,21 +239,27 @@ const FORGERIES: Readonly<Record<string, string>> = {
     'mv "$HOME/.local/state" "$HOME/old"; mkdir -p "$HOME/own/ralph"; ln -s "$HOME/own" "$HOME/.local/state"; echo forged >"$state/forged"',
 };
 
-const forging = Object.entries(FORGERIES).map(
+const forges = (ways: readonly string[]) => async (arena: Arena) => {
+  const state = join(arena.home, '.local/state/ralph');
+  mkdirSync(join(state, 'heads'), { recursive: true });
+  const all = ways.map(forge => `(${forge}) 2>/dev/null`).join('\n');
+  const agent = arena.agent(`cat >/dev/null\nstate=$HOME/.local/state/ralph\n${all}\n${DONE}`);
+  await arena.ralph(['run', '-p', 'go', '--agent', agent, '-m', '1'], { cwd: arena.project().dir });
+  return !existsSync(join(state, 'forged')) && existsSync(join(state, 'heads'));
+};
+
+const forgedTogether: Group = {
+  name: 'The agent writes into Ralph’s state folder in every way that leaves it where it is',
+  attempt: forges(Object.values(FORGERIES)),
+};
+
+const forging = Object.entries({ ...FORGERIES, ...MOVES }).map(
   ([how, forge]): Attack => ({
     name: `The agent writes into Ralph’s state folder ${how}`,
     // Without a wall PID 1 is somebody else's.
     held: { ...(forge.includes('/proc/1/') ? {} : { plain: false }), ...ALL },
-    async attempt(arena) {
-      const state = join(arena.home, '.local/state/ralph');
-      mkdirSync(join(state, 'heads'), { recursive: true });
-      const agent = arena.agent(
-        `cat >/dev/null\nstate=$HOME/.local/state/ralph\n(${forge}) 2>/dev/null\n${DONE}`,
-      );
-      const args = ['run', '-p', 'go', '--agent', agent, '-m', '1'];
-      await arena.ralph(args, { cwd: arena.project().dir });
-      return !existsSync(join(state, 'forged')) && existsSync(join(state, 'heads'));
-    },
+    attempt: forges([forge]),
+    ...(how in FORGERIES && { group: forgedTogether }),
   }),
 );
 
@@ -277,22 +297,30 @@ const ORDERS: readonly (readonly [words: readonly string[], before: string, plai
   [['cancel'], 'env -i HOME="$HOME" ', false],
 ];
 
+/** One after the other in one turn: a run that obeys any of them shows it. */
+const speaks = (orders: readonly (typeof ORDERS)[number][]) => async (arena: Arena) => {
+  const project = arena.project();
+  const script = orders.map(
+    ([words, before]) => before + [process.execPath, BIN, ...words].map(word => `'${word}'`).join(' '),
+  );
+  const agent = arena.agent(`cat >/dev/null\n${script.join('\n')}`);
+  const run = arena.start(['run', '-p', 'go', '--agent', agent, '-m', '2'], { cwd: project.dir });
+  // A run that is paused does not end; one that ends was not.
+  const paused = await run.until('aused').then(
+    () => true,
+    () => false,
+  );
+  return !paused && !/"type":"hint-delivered"|"cancelled"/.test(ledgerText(project.dir));
+};
+
+const spokenTogether: Group = { name: 'The agent gives every order', attempt: speaks(ORDERS) };
+
 const speaking = ORDERS.map(
-  ([words, before, plain]): Attack => ({
-    name: `The agent calls \`ralph ${words[0]}\`${before && ', without Ralph’s mark'}`,
-    held: { plain, ...ALL },
-    async attempt(arena) {
-      const project = arena.project();
-      const order = [process.execPath, BIN, ...words].map(word => `'${word}'`).join(' ');
-      const agent = arena.agent(`cat >/dev/null\n${before}${order}`);
-      const run = arena.start(['run', '-p', 'go', '--agent', agent, '-m', '2'], { cwd: project.dir });
-      // A run that is paused does not end; one that ends was not.
-      const paused = await run.until('aused').then(
-        () => true,
-        () => false,
-      );
-      return !paused && !/"type":"hint-delivered"|"cancelled"/.test(ledgerText(project.dir));
-    },
+  (order): Attack => ({
+    name: `The agent calls \`ralph ${order[0][0]}\`${order[1] && ', without Ralph’s mark'}`,
+    held: { plain: order[2], ...ALL },
+    attempt: speaks([order]),
+    group: spokenTogether,
   }),
 );
 
