@@ -5,10 +5,11 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { LoopResult } from '../../src/domain/run/result.ts';
 import { init, result, speaks, text } from '../rig/claude-stream.ts';
+import { ralph } from '../rig/commands.ts';
 import { type FakeTurn, fakeAgent, type Handler, says } from '../rig/fake-agent.ts';
 import { createGate } from '../rig/gate.ts';
 import { ledgerOf, only, recordOf, runsOf } from '../rig/ledger.ts';
-import { BIN, ralph, startRalph, testEnv } from '../rig/ralph.ts';
+import { BIN, startRalph, testEnv } from '../rig/ralph.ts';
 import { type Repo, repo } from '../rig/repo.ts';
 
 const DONE = '<response>DONE</response>';

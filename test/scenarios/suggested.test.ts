@@ -5,8 +5,9 @@ import { splitWords } from '../../src/platform/shell.ts';
 import { projectPaths } from '../../src/store/paths.ts';
 import { listRuns } from '../../src/store/run-file.ts';
 import { init, writesFile } from '../rig/claude-stream.ts';
+import { ralph } from '../rig/commands.ts';
 import { fakeAgent } from '../rig/fake-agent.ts';
-import { type RalphOptions, ralph, startRalph } from '../rig/ralph.ts';
+import { type RalphOptions, startRalph } from '../rig/ralph.ts';
 import { folder, repo } from '../rig/repo.ts';
 
 const COMPLETE = '<promise>COMPLETE</promise>';

@@ -2,8 +2,8 @@
 import { expect, test } from 'vitest';
 import { titleOf } from '../../src/domain/run/title.ts';
 import { writesFile } from '../rig/claude-stream.ts';
+import { ralph } from '../rig/commands.ts';
 import { fakeAgent } from '../rig/fake-agent.ts';
-import { ralph } from '../rig/ralph.ts';
 import { repo } from '../rig/repo.ts';
 import { approve, handIn, prdRepo, prdRun, works } from '../rig/stories.ts';
 

@@ -2,8 +2,8 @@
 import { execFileSync } from 'node:child_process';
 import { expect, test } from 'vitest';
 import { speaks, toolResult, toolUse } from '../rig/claude-stream.ts';
+import { ralph } from '../rig/commands.ts';
 import { fakeAgent, type Handler } from '../rig/fake-agent.ts';
-import { ralph } from '../rig/ralph.ts';
 import { gitEnv, repo } from '../rig/repo.ts';
 import { approve, handIn, prdRepo, prdRun, works } from '../rig/stories.ts';
 
