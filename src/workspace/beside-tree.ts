@@ -133,8 +133,8 @@ function hasRules({ top, objects }: OwnGit, entries: readonly TreeEntry[]): bool
 }
 
 async function rulesOf(own: OwnGit, tree: string): Promise<readonly TreeEntry[]> {
-  const all = await own.listTree(tree);
-  return isProblem(all) ? [] : all.filter(({ bytes }) => /(^|\/)\.gitattributes$/.test(bytes));
+  const rules = await own.listTree(tree, line => /[\t/]\.gitattributes$/.test(line));
+  return isProblem(rules) ? [] : rules;
 }
 
 /** By a checkout of those alone, with the rules for them. */

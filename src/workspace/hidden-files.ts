@@ -58,9 +58,8 @@ export function isEmptyFolder(top: string, path: string): boolean {
 }
 
 async function writeRules(own: OwnGit, tree: string, folder: string): Promise<boolean> {
-  const all = await own.listTree(tree);
-  if (isProblem(all)) return false;
-  const files = all.filter(({ bytes }) => /(^|\/)\.gitignore$/.test(bytes));
+  const files = await own.listTree(tree, line => /[\t/]\.gitignore$/.test(line));
+  if (isProblem(files)) return false;
   const rules = await own.treeWith(undefined, files);
   return !isProblem(rules) && !(await own.checkout(rules, folder));
 }

@@ -179,11 +179,15 @@ async function nameTree(own: OwnFolder, { git }: Source, commit: string): Promis
   return 'what' in listed ? listed : writeTree(own, undefined, listed);
 }
 
-/** Every file of a tree or commit. */
-export async function listTree(git: Git, tree: string): Promise<readonly Listed[] | Problem> {
+/** Every file of a tree or commit, or those whose lines are wanted. */
+export async function listTree(
+  git: Git,
+  tree: string,
+  isWanted?: (line: string) => boolean,
+): Promise<readonly Listed[] | Problem> {
   const { code, records, errors } = await git.bytes(['ls-tree', '-r', '-z', '--full-tree', tree]);
   return code === 0
-    ? readEntries(records)
+    ? readEntries(isWanted ? records.filter(isWanted) : records)
     : { where: tree, what: `it cannot be read: ${complaint(errors, code)}` };
 }
 
@@ -192,8 +196,6 @@ export interface Without {
   /** In Ralph's own folder. */
   readonly ours: readonly string[];
   readonly submodules: readonly string[];
-  /** What is left. */
-  readonly paths: readonly string[];
 }
 
 /** Ralph's own folder and submodules are in no snapshot: a tree without what a commit has of them, and what that is. */
@@ -202,18 +204,20 @@ export async function asSnapshot(
   tree: string,
   absent: ReadonlySet<string> = new Set(),
 ): Promise<Without | Problem> {
-  const listed = await listTree(own.git, tree);
-  if ('what' in listed) return listed;
-  const ours = listed.flatMap(({ bytes }) => (isRalphsBytes(bytes, own.root) ? [bytes] : []));
-  const submodules = listed.flatMap(({ bytes, after }) => (after.mode === SUBMODULE ? [bytes] : []));
-  const isAbsent = (bytes: string) => absent.has(Buffer.from(bytes, 'latin1').toString('utf8'));
-  const missing = absent.size === 0 ? [] : listed.flatMap(({ bytes }) => (isAbsent(bytes) ? [bytes] : []));
-  const left = new Set([...ours, ...submodules, ...missing]);
-  const without = [...left].map(bytes => ({ bytes, after: undefined }));
+  const isOurs = (bytes: string) => isRalphsBytes(bytes, own.root);
+  const isAbsent = (bytes: string) =>
+    absent.size > 0 && absent.has(Buffer.from(bytes, 'latin1').toString('utf8'));
+  const left = await listTree(own.git, tree, line => {
+    const bytes = line.slice(line.indexOf('\t') + 1);
+    return line.startsWith(SUBMODULE) || isOurs(bytes) || isAbsent(bytes);
+  });
+  if ('what' in left) return left;
+  const without = left.map(({ bytes }) => ({ bytes, after: undefined }));
   const others = await writeTree(own, tree, without);
   if (typeof others !== 'string') return others;
-  const paths = listed.flatMap(({ bytes }) => (left.has(bytes) ? [] : [bytes]));
-  return { tree: others, ours, submodules, paths };
+  const named = (some: readonly Listed[]) => some.map(({ bytes }) => bytes);
+  const submodules = named(left.filter(({ after }) => after.mode === SUBMODULE));
+  return { tree: others, ours: named(left).filter(isOurs), submodules };
 }
 
 /** The tree `base`, or none, with these entries. */

@@ -121,8 +121,8 @@ function createOwnGit(place: Place, parts: StartParts) {
       setStand: (stand: Stand): void => writeStand(own, stand),
       /** Files of a sparse checkout that were not there when the run began. */
       absent: (): ReadonlySet<string> => new Set(readBase(own)?.absent),
-      /** Every file of a tree or commit. */
-      listTree: (tree: string) => listTree(own.git, tree),
+      /** Every file of a tree or commit, or those whose lines are wanted. */
+      listTree: (tree: string, isWanted?: (line: string) => boolean) => listTree(own.git, tree, isWanted),
       /** The tree `base`, or none, with these entries. */
       treeWith: (base: string | undefined, entries: readonly TreeEntry[]) => writeTree(own, base, entries),
       writeBlob: (text: string) => writeObject(own, 'blob', Buffer.from(text)),

@@ -1,12 +1,12 @@
 /** The private index of Ralph's own git directory: what the files of the work tree are, by content. One user at a time. */
 import {
   accessSync,
-  type BigIntStats,
   constants,
   copyFileSync,
   existsSync,
   linkSync,
   lstatSync,
+  readFileSync,
   renameSync,
   rmSync,
 } from 'node:fs';
@@ -17,6 +17,7 @@ import { complaint, type Git, type Listed } from '../platform/git.ts';
 import { createTurns } from '../platform/in-turn.ts';
 import { asSnapshot } from './own-fetch.ts';
 import type { OwnFolder } from './own-folder.ts';
+import { createRecentFiles, type RecentFiles } from './recent-files.ts';
 import { isRalphsBytes } from './repository.ts';
 import { blockedAt } from './set-aside.ts';
 
@@ -33,8 +34,6 @@ export interface Skipped {
   readonly path: string;
   readonly isNew: boolean;
 }
-
-const MOST_RECENT = 20_000;
 
 /** A larger file is not copied into the state folder. */
 const MOST_BYTES = 100 * 1024 * 1024;
@@ -53,11 +52,11 @@ export function createOwnIndex(own: OwnFolder, top: string, prefix: string) {
     git,
     /** Whether anybody has filled it yet. */
     isThere: () => existsSync(file) || existsSync(index.shared),
-    /** The files are compared with this tree from now on. `paths`: what is in it; undefined: the same as the last time. */
-    reset: (tree: string, paths?: readonly string[]) =>
+    /** The files are compared with this tree from now on. `isSame`: the last run was begun with it, too. */
+    reset: (tree: string, isSame: boolean) =>
       inTurn(async () => {
         last = undefined;
-        const problem = await reset(index, tree, paths);
+        const problem = await reset(index, tree, isSame);
         // As long as no file differs from it, there is nothing to write.
         if (!problem) last = { tree, scope: '' };
         return problem;
@@ -117,11 +116,7 @@ function copyOut({ file, shared }: Index): void {
   rmSync(`${file}.new`, { force: true }); // where both are the same file, it is not renamed
 }
 
-async function reset(
-  index: Index,
-  tree: string,
-  paths: readonly string[] | undefined,
-): Promise<Problem | undefined> {
+async function reset(index: Index, tree: string, isSame: boolean): Promise<Problem | undefined> {
   const { git, file, recent } = index;
   copyIn(index);
   const again = existsSync(file) ? await git.list(['read-tree', '--reset', tree]) : undefined;
@@ -130,12 +125,10 @@ async function reset(
     const anew = await git.list(['read-tree', tree]);
     if (anew.code !== 0) return failed(index, anew);
   }
-  if (again?.code !== 0 || paths) {
+  if (again?.code !== 0 || !isSame) {
     // Only the files that differ are left to look at afterwards; that some do is no failure.
     await git.run(['update-index', '-q', '--refresh']);
-    const listed = paths ?? (await git.bytes(['ls-files', '-z'])).records;
-    // Of more files than that the first were looked at longer than a second ago.
-    if (listed.length <= MOST_RECENT) recent.note(listed);
+    recent.noteAll(readFileSync(file), tree.length / 2);
   }
   copyOut(index);
   return undefined;
@@ -301,40 +294,4 @@ function statOf(path: Buffer): { readonly isFolder: boolean; readonly isReadable
   if (!stat) return undefined;
   const mayRead = stat.isSymbolicLink() || tryTo(() => accessSync(path, constants.R_OK) ?? true) === true;
   return { isFolder: stat.isDirectory(), isReadable: mayRead && stat.size <= MOST_BYTES };
-}
-
-type RecentFiles = ReturnType<typeof createRecentFiles>;
-
-const SECOND = 1_000_000_000n;
-
-/**
- * git compares the times of a file by the second: one that it took in within the second in which it was written can be written again,
- * with the same size and its old time of change, and git does not look. So the exact times of such files are kept, and compared.
- * Paths are from `top`, with one character for each byte.
- */
-function createRecentFiles(top: string) {
-  const recent = new Map<string, Pick<BigIntStats, 'ctimeNs' | 'size'>>();
-  const folder = Buffer.from(`${top}/`).toString('latin1');
-  const look = (path: string) =>
-    tryTo(() => lstatSync(Buffer.from(folder + path, 'latin1'), { bigint: true, throwIfNoEntry: false }));
-  const isRecent = (time: bigint) => time / SECOND >= BigInt(Math.floor(Date.now() / 1000)) - 1n;
-  return {
-    /** git has taken these in. */
-    note(paths: readonly string[]): void {
-      for (const path of paths) {
-        const stat = look(path);
-        if (stat && isRecent(stat.ctimeNs)) recent.set(path, { ctimeNs: stat.ctimeNs, size: stat.size });
-        else recent.delete(path);
-      }
-    },
-    /** Those that were written again since, and are as long as they were: git may not see it. */
-    takeTouched(): readonly string[] {
-      return [...recent].flatMap(([path, { ctimeNs, size }]) => {
-        const stat = look(path);
-        const isSame = stat?.ctimeNs === ctimeNs;
-        if (!isSame || !isRecent(ctimeNs)) recent.delete(path);
-        return isSame || stat?.size !== size ? [] : [path];
-      });
-    },
-  };
 }

@@ -138,9 +138,8 @@ async function fill(
   { bring, env, ...parts }: FillParts & { readonly bring: Bring; readonly env: Env },
 ): Promise<Problem | undefined> {
   const { own, top } = parts;
-  const found = await baseOf(own, bring, commit);
-  if ('what' in found) return found;
-  const { base } = found;
+  const base = await baseOf(own, bring, commit);
+  if ('what' in base) return base;
   const problem = await fillFrom(base, parts, options);
   if (problem || base.tree === base.files) return problem;
   return fillSubmodules({ own, tree: base.tree, folder: top, env, gitDir: dirname(options.index) });
@@ -160,10 +159,11 @@ async function fillFrom(
   return undefined;
 }
 
-type Bring = (commit: string | undefined) => Promise<Brought | Problem>;
+type Known = Brought & Partial<Pick<Base, 'files' | 'root'>>;
+type Bring = (commit: string | undefined) => Promise<Known | Problem>;
 
 /** A commit never gets another tree, and nobody takes objects out of Ralph's own directory. By directory: lanes share one. */
-const TREES = new Map<string, Map<string | undefined, Brought>>();
+const TREES = new Map<string, Map<string | undefined, Known>>();
 
 function rememberTrees({ path }: OwnFolder, base: Base | undefined, bring: Bring): Bring {
   const known = TREES.get(path) ?? new Map();
@@ -206,10 +206,9 @@ async function setIndex(
 ): Promise<Base | Problem> {
   const before = readBase(own);
   const isSame = before !== undefined && before.commit === commit && (before.root ?? '') === own.root;
-  const found = isSame ? { base: before } : await baseOf(own, bring, commit);
-  if ('what' in found) return found;
-  const { base, paths } = found;
-  const problem = await index.reset(base.files, paths);
+  const base = isSame ? before : await baseOf(own, bring, commit);
+  if ('what' in base) return base;
+  const problem = await index.reset(base.files, isSame);
   if (problem) return problem;
   const absent = pinned?.isSparse ? await absentOf({ own, index, pinned }, base) : [];
   if ('what' in absent) return absent;
@@ -229,24 +228,22 @@ async function absentOf(
   return paths.filter(path => !tryTo(() => lstatSync(join(pinned.top, path), { throwIfNoEntry: false })));
 }
 
-/** `paths`: of its files; undefined: they were looked at in an earlier run. */
-interface FoundBase {
-  readonly base: Base;
-  readonly paths?: readonly string[];
-}
-
-async function baseOf(
-  own: OwnFolder,
-  bring: Bring,
-  commit: string | undefined,
-): Promise<FoundBase | Problem> {
+async function baseOf(own: OwnFolder, bring: Bring, commit: string | undefined): Promise<Base | Problem> {
   const brought = await bring(commit);
   if ('what' in brought) return brought;
+  const { tree, isHere } = brought;
+  const isKnown = brought.files !== undefined && (brought.root ?? '') === own.root;
+  const files = isKnown ? brought.files : await filesOf(own, bring, brought);
+  if (typeof files !== 'string') return files;
+  const base = { tree, isHere, commit, files, absent: [], root: own.root };
+  TREES.get(own.path)?.set(commit, base);
+  return base;
+}
+
+async function filesOf(own: OwnFolder, bring: Bring, { tree, isHere }: Brought): Promise<string | Problem> {
   // Without its objects everything is hashed anew, so that what a file was is known later.
-  const files = await (brought.isHere ? asSnapshot(own, brought.tree) : bring(undefined));
-  if ('what' in files) return files;
-  const paths = 'paths' in files ? files.paths : [];
-  return { base: { ...brought, commit, files: files.tree, absent: [], root: own.root }, paths };
+  const files = await (isHere ? asSnapshot(own, tree) : bring(undefined));
+  return 'what' in files ? files : files.tree;
 }
 
 /** The repository by its folders, not by what its files say of each other; no command on it may look at the work tree. */

@@ -38,13 +38,16 @@ function rootsOf({ gitDir, commonDir, top }: Pinned): readonly string[] {
   return [join(gitDir, 'modules'), join(commonDir, 'modules'), top];
 }
 
+const submodulesIn = ({ git }: OwnFolder, tree: string) =>
+  listTree(git, tree, line => line.startsWith(SUBMODULE));
+
 async function fillFrom(where: SubmodulesIn, roots: readonly string[]): Promise<Problem | undefined> {
   const { own, tree, folder, gitDir } = where;
   const names = await namesIn(own, tree);
   if (names.size === 0) return undefined;
-  const listed = await listTree(own.git, tree);
+  const listed = await submodulesIn(own, tree);
   if (isProblem(listed)) return listed;
-  for (const { bytes, after } of listed.filter(each => each.after.mode === SUBMODULE)) {
+  for (const { bytes, after } of listed) {
     const path = Buffer.from(bytes, 'latin1').toString('utf8');
     const name = names.get(path);
     const from = name === undefined ? undefined : repositoryOf(roots, name, path);
@@ -132,9 +135,9 @@ export async function changedSubmodule({
   gitDir,
 }: Omit<Required<SubmodulesIn>, 'env'>): Promise<string | undefined> {
   const names = await namesIn(own, tree);
-  const listed = names.size === 0 ? [] : await listTree(own.git, tree);
+  const listed = names.size === 0 ? [] : await submodulesIn(own, tree);
   if (isProblem(listed)) return undefined;
-  for (const { bytes, after } of listed.filter(each => each.after.mode === SUBMODULE)) {
+  for (const { bytes, after } of listed) {
     const path = Buffer.from(bytes, 'latin1').toString('utf8');
     const there = join(folder, path);
     if (!existsSync(join(there, '.git'))) continue;
