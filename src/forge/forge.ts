@@ -105,7 +105,7 @@ export interface Forge {
   merge(number: number, head: string, method: MergeMethod): Answered<true>;
   checks(commit: string): Answered<readonly CheckRun[]>;
   /** What a red check printed, or says of itself. */
-  failureOf(check: CheckRun): Promise<string>;
+  failureOf(check: CheckRun): Answered<string>;
   /** Reviews, threads that are not resolved, comments; oldest first. */
   words(number: number): Answered<readonly Word[]>;
   canWrite(login: string): Answered<boolean>;

@@ -36,7 +36,8 @@ export function createGitHub({ owner, name, base }: ForgePlace, http: Http): For
     },
     pull: async number => pullOf(await http.get(`${repo}/pulls/${number}`)),
     openPull: async pull => pullOf(await http.send('POST', `${repo}/pulls`, { ...pull, draft: true })),
-    updateBody: async (number, body) => pullOf(await http.send('PATCH', `${repo}/pulls/${number}`, { body })),
+    updateBody: async (number, body) =>
+      pullOf(await http.resend('PATCH', `${repo}/pulls/${number}`, { body })),
     async markReady(node) {
       const query =
         'mutation($id: ID!) { markPullRequestReadyForReview(input: { pullRequestId: $id }) { clientMutationId } }';
@@ -63,7 +64,7 @@ export function createGitHub({ owner, name, base }: ForgePlace, http: Http): For
     comment: async (number, body) =>
       done(await http.send('POST', `${repo}/issues/${number}/comments`, { body })),
     editComment: async (id, body) =>
-      done(await http.send('PATCH', `${repo}/issues/comments/${id}`, { body })),
+      done(await http.resend('PATCH', `${repo}/issues/comments/${id}`, { body })),
     reply: async (number, thread, body) =>
       done(await http.send('POST', `${repo}/pulls/${number}/comments/${thread}/replies`, { body })),
   };
@@ -93,7 +94,9 @@ function issueCalls(http: Http, asked: Asked): IssueCalls {
     async issue(number) {
       const answer = await http.get(at(number));
       if (isProblem(answer)) return answer as ForgeProblem;
-      return readIssue(asObject(answer)) ?? strange('an issue');
+      const issue = readIssue(asObject(answer));
+      // Moved to another repository, it has another number there, and is nobody's here.
+      return issue?.number === number ? issue : { ...strange('an issue'), status: 410 };
     },
     async issueEvents(number) {
       const list = await http.list(`${at(number)}/events?per_page=100`);
@@ -105,9 +108,9 @@ function issueCalls(http: Http, asked: Asked): IssueCalls {
       return isProblem(list) ? list : list.filter(isObject).map(each => wordOf(each, 'comment'));
     },
     addLabel: async (number, label) =>
-      done(await http.send('POST', `${at(number)}/labels`, { labels: [label] })),
+      done(await http.resend('POST', `${at(number)}/labels`, { labels: [label] })),
     async removeLabel(number, label) {
-      const answer = await http.send('DELETE', `${at(number)}/labels/${encodeURIComponent(label)}`);
+      const answer = await http.resend('DELETE', `${at(number)}/labels/${encodeURIComponent(label)}`);
       return (answer as ForgeProblem).status === 404 ? true : done(answer);
     },
   };
@@ -163,7 +166,7 @@ async function readEdit(
   { graph, owner, name }: Asked,
   number: number,
 ): Promise<IssueEdit | undefined | ForgeProblem> {
-  const answer = await http.send('POST', graph, { query: EDITED, variables: { owner, name, number } });
+  const answer = await http.resend('POST', graph, { query: EDITED, variables: { owner, name, number } });
   const problem = graphDone(answer);
   if (isProblem(problem)) return problem;
   const data = objectAt(asObject(answer), 'data');
@@ -271,9 +274,14 @@ function nameOf(json: Json, key: string): string {
 }
 
 /** The log of its job, else its annotations, else what it says of itself. */
-async function readFailure(http: Http, repo: string, { id, output }: CheckRun): Promise<string> {
+async function readFailure(
+  http: Http,
+  repo: string,
+  { id, output }: CheckRun,
+): Promise<string | ForgeProblem> {
   if (id === undefined) return output;
   const log = await http.text(`${repo}/actions/jobs/${id}/logs`);
+  if (isProblem(log) && log.isStopped) return log;
   if (typeof log === 'string' && log.trim() !== '') return log;
   const notes = await http.list(`${repo}/check-runs/${id}/annotations?per_page=100`);
   const lines = (isProblem(notes) ? [] : notes).filter(isObject).map(note => {
@@ -354,8 +362,10 @@ async function resolvedThreads(
   { graph, owner, name }: Asked,
   number: number,
 ): Promise<ReadonlySet<number> | ForgeProblem> {
-  const answer = await http.send('POST', graph, { query: THREADS, variables: { owner, name, number } });
-  if (isProblem(answer)) return (answer as ForgeProblem).isStopped ? (answer as ForgeProblem) : new Set();
+  const variables = { owner, name, number };
+  const answer = await http.resend('POST', graph, { query: THREADS, variables });
+  const problem = graphDone(answer);
+  if (isProblem(problem)) return problem;
   const data = objectAt(objectAt(objectAt(asObject(answer), 'data'), 'repository'), 'pullRequest');
   const nodes = objectsAt(objectAt(data, 'reviewThreads'), 'nodes').filter(
     ({ isResolved }) => isResolved === true,

@@ -1,7 +1,8 @@
 /** Requests to a forge: its token goes to its own host and nowhere else, its limits are waited for, and what was lost is said. */
-import { type ForgePause, type ForgeReply, pauseFor } from '../domain/forge/pause.ts';
+import { type ForgePause, type ForgeReply, type NoReply, pauseFor } from '../domain/forge/pause.ts';
+import { asObject, type Json, objectsAt } from '../domain/text/json.ts';
 import { isProblem, type Problem } from '../domain/text/problem.ts';
-import { hideTokens } from '../domain/text/secret-formats.ts';
+import { HIDDEN, hideTokens } from '../domain/text/secret-formats.ts';
 import { waitFor } from '../engine/wait.ts';
 import { type Clock, systemClock } from '../platform/clock.ts';
 import { tryTo } from '../platform/files.ts';
@@ -22,8 +23,8 @@ export interface HttpOptions {
   readonly token: string;
   readonly stopping: AbortSignal;
   readonly clock?: Clock;
-  /** Whether what is waited for was said already. */
-  readonly trouble?: { isSaid: boolean };
+  /** Milliseconds without an answer. */
+  readonly timeout?: number;
   /** Prints what is waited for. */
   say(text: string): void;
 }
@@ -36,14 +37,13 @@ export interface Http {
   /** A text such as a log; what leads to another host is asked there without the token. */
   text(path: string): Promise<string | ForgeProblem>;
   /** Sends it once; where the forge refuses because of a limit, again after it. */
-  send(
-    method: 'POST' | 'PATCH' | 'PUT' | 'DELETE',
-    path: string,
-    body?: unknown,
-  ): Promise<unknown | ForgeProblem>;
+  send(method: Method, path: string, body?: unknown): Promise<unknown | ForgeProblem>;
+  /** Sends it until there is an answer: a question, or what is the same however often it is done. */
+  resend(method: Method, path: string, body?: unknown): Promise<unknown | ForgeProblem>;
 }
 
-/** Milliseconds without an answer. */
+type Method = 'POST' | 'PATCH' | 'PUT' | 'DELETE';
+
 const TIMEOUT = 60_000;
 /** Milliseconds that a forge may be away before Ralph gives up. */
 export const LONGEST_AWAY = 3_600_000;
@@ -58,166 +58,218 @@ interface Request {
   readonly url: string;
   readonly body?: unknown;
   readonly etag?: string | undefined;
-  readonly accept: string;
+  /** It does no harm to send it twice. */
+  readonly isRepeatable: boolean;
+  /** A log, which may be anything, and anywhere. */
+  readonly isText?: true;
 }
 
 interface Answer extends ForgeReply {
   readonly text: string;
+  /** What it says as JSON. */
+  readonly value: unknown;
   readonly location: string | null;
+}
+
+interface Client extends HttpOptions {
+  /** There was a good answer: what is wrong later will pass. */
+  isRight: boolean;
+  /** The trouble of what is repeatable, and of what is not, is said once each. */
+  readonly said: Set<boolean>;
+}
+
+interface Page {
+  readonly value: unknown;
+  readonly next: string | undefined;
 }
 
 export function createHttp(options: HttpOptions): Http {
   const { base } = options;
-  const quiet = { ...options, trouble: { isSaid: false } };
-  const known = new Map<
-    string,
-    { readonly etag: string; readonly text: string; readonly next: string | undefined }
-  >();
-  const ask = async (url: string) => {
+  const client: Client = { ...options, isRight: false, said: new Set() };
+  const known = new Map<string, Page & { readonly etag: string }>();
+  const page = async (url: string): Promise<Page | ForgeProblem> => {
     const before = known.get(url);
-    const answer = await untilAnswered({ method: 'GET', url, etag: before?.etag, accept: JSON_TYPE }, quiet);
+    const answer = await ask({ method: 'GET', url, etag: before?.etag, isRepeatable: true }, client);
     if (isProblem(answer)) return answer;
     if (answer.status === 304 && before) return before;
-    const problem = refusedBy(answer, url);
-    if (problem) return problem;
-    const found = { text: answer.text, next: nextPage(answer.header('link'), base) };
+    const found = { value: answer.value, next: nextPage(answer.header('link'), base) };
     const etag = answer.header('etag');
     known.delete(url);
     if (etag !== null) known.set(url, { ...found, etag });
     for (const old of known.keys()) if (known.size > MOST_KNOWN) known.delete(old);
     return found;
   };
+  const send = async (request: Omit<Request, 'url'>, path: string) => {
+    const answer = await ask({ ...request, url: base + path }, client);
+    return isProblem(answer) ? answer : answer.value;
+  };
   return {
     async get(path) {
-      const answer = await ask(base + path);
-      return isProblem(answer) ? answer : parsed(answer.text, path);
+      const answer = await page(base + path);
+      return isProblem(answer) ? answer : answer.value;
     },
     async list(path, under) {
       const all: unknown[] = [];
       let url: string | undefined = base + path;
-      for (let page = 0; url !== undefined && page < MOST_PAGES; page++) {
-        const answer: Awaited<ReturnType<typeof ask>> = await ask(url);
+      for (let count = 0; url !== undefined && count < MOST_PAGES; count++) {
+        const answer: Page | ForgeProblem = await page(url);
         if (isProblem(answer)) return answer;
-        const value = parsed(answer.text, path);
-        if (isProblem(value)) return value;
+        const { value } = answer;
         const items = under === undefined ? value : (value as Record<string, unknown> | null)?.[under];
-        if (!Array.isArray(items)) return noJson(path);
+        if (!Array.isArray(items))
+          return { where: path, what: 'the forge gave an answer that nobody expects', fix: LOOK };
         all.push(...items);
         url = answer.next;
       }
       return all;
     },
     async text(path) {
-      const answer = await untilAnswered({ method: 'GET', url: base + path, accept: JSON_TYPE }, quiet);
-      if (isProblem(answer)) return answer;
-      return refusedBy(answer, path) ?? answer.text;
+      const url = base + path;
+      const answer = await ask({ method: 'GET', url, isRepeatable: true, isText: true }, client);
+      return isProblem(answer) ? answer : answer.text;
     },
-    async send(method, path, body) {
-      const request = { method, url: base + path, body, accept: JSON_TYPE };
-      const answer = await untilAnswered(request, quiet);
-      if (isProblem(answer)) return answer;
-      const problem = refusedBy(answer, path);
-      return problem ?? (answer.text === '' ? {} : parsed(answer.text, path));
-    },
+    send: (method, path, body) => send({ method, body, isRepeatable: false }, path),
+    resend: (method, path, body) => send({ method, body, isRepeatable: true }, path),
   };
 }
 
-const JSON_TYPE = 'application/vnd.github+json';
-
-/** Reading is repeated until it works; what writes is repeated only where it was refused before anything was done. */
-async function untilAnswered(request: Request, options: HttpOptions): Promise<Answer | ForgeProblem> {
-  const { clock = systemClock, stopping, trouble } = options;
+/** What may be sent twice is sent until it works; all else again only where it was refused before anything was done. */
+async function ask(request: Request, client: Client): Promise<Answer | ForgeProblem> {
+  const { clock = systemClock, stopping } = client;
+  const { isRepeatable, url } = request;
   const began = clock.ticks();
   for (let attempt = 0; ; attempt++) {
-    const answer = await redirected(request, options);
-    if (stopping.aborted) return stopped(request, answer);
+    const answer = await redirected(request, client);
     const pause = pauseFor(answer, attempt, clock.now());
-    if (!pause && trouble) trouble.isSaid = false;
-    if (!pause) return answer as Answer;
-    if (request.method !== 'GET' && !pause.isRefused) return { ...away(request.url, pause), isUnsure: true };
-    if (clock.ticks() - began > LONGEST_AWAY) return away(request.url, pause);
-    if (!(await waitOut(pause, options))) return stopped(request, answer);
+    if (!pause) return answered(answer as Answer, request, client);
+    const isUnsure = !isRepeatable && !pause.isRefused;
+    const problem = { where: hostOf(url), what: pause.why, ...(isUnsure && { isUnsure }) };
+    if (stopping.aborted) return { ...problem, ...STOPPED };
+    if ('lost' in answer && answer.isWrong && !client.isRight) return { ...problem, fix: LOOK };
+    sayOnce(pause, isUnsure ? 'Ralph looks whether it was done' : TRIES, request, client);
+    if (isUnsure || clock.ticks() - began > LONGEST_AWAY)
+      return { ...problem, fix: 'the same command continues when it is back' };
+    const { until } = pause;
+    const longest = Math.max(0, until - clock.now()) + 60_000;
+    if (!(await waitFor({ ms: longest, until, longest }, clock, stopping))) return { ...problem, ...STOPPED };
   }
 }
 
-/** Returns whether it waited to the end. A limit is over at a time that is known; of all else it is said once that it is tried again. */
-export function waitOut(
-  pause: ForgePause,
-  { clock = systemClock, stopping, say, trouble }: HttpOptions,
-): Promise<boolean> {
-  const seconds = Math.ceil((pause.until - clock.now()) / 1_000);
-  const then = pause.isRefused ? `Retrying in ${seconds} s` : 'Ralph tries until it answers';
-  if (seconds > 0 && !trouble?.isSaid) say(`The forge: ${pause.why}. ${then}.`);
-  if (trouble) trouble.isSaid = true;
-  const { until } = pause;
-  const longest = Math.max(0, until - clock.now()) + 60_000;
-  return waitFor({ ms: longest, until, longest }, clock, stopping);
+const STOPPED = { what: 'interrupted', isStopped: true } as const;
+const TRIES = 'Ralph tries until it answers';
+const LOOK =
+  'look at GITHUB_API_URL, and at what is between here and there; NODE_EXTRA_CA_CERTS names a certificate of your own';
+
+function answered(answer: Answer, { isRepeatable, url }: Request, client: Client): Answer | ForgeProblem {
+  client.isRight ||= answer.status < 300;
+  client.said.delete(isRepeatable);
+  return refusedBy(answer, url) ?? answer;
 }
 
-function stopped({ url, method }: Request, answer: Answer | 'lost'): ForgeProblem {
-  const isUnsure = method !== 'GET' && answer === 'lost';
-  return { where: hostOf(url), what: 'interrupted', isStopped: true, ...(isUnsure && { isUnsure }) };
-}
-
-function away(url: string, { why }: ForgePause): ForgeProblem {
-  return { where: hostOf(url), what: why, fix: 'the same command continues when it is back' };
+/** A limit is over at a time that is known; of all else it is said once what is done. */
+function sayOnce(
+  { why, until, isRefused }: ForgePause,
+  next: string,
+  { isRepeatable }: Request,
+  { said, say, clock = systemClock }: Client,
+): void {
+  const seconds = Math.max(1, Math.ceil((until - clock.now()) / 1_000));
+  if (!said.has(isRepeatable)) say(`The forge: ${why}. ${isRefused ? `Retrying in ${seconds} s` : next}.`);
+  said.add(isRepeatable);
 }
 
 function hostOf(url: string): string {
   return tryTo(() => new URL(url).host) ?? 'the forge';
 }
 
-/** Another host never gets the token, and only a GET is led there. */
-async function redirected(request: Request, options: HttpOptions): Promise<Answer | 'lost'> {
+/** Only a question is led elsewhere; to another host a log alone, and never with the token. */
+async function redirected(request: Request, client: Client): Promise<Answer | NoReply> {
   let { url } = request;
   for (let hop = 0; ; hop++) {
-    const answer = await once({ ...request, url }, options);
-    if (answer === 'lost' || answer.location === null || request.method !== 'GET') return answer;
-    const next = tryTo(() => new URL(answer.location ?? '', url));
-    if (!next || hop >= MOST_REDIRECTS || !isAllowed(next, options.base)) return answer;
+    const answer = await once({ ...request, url }, client);
+    if ('lost' in answer || answer.location === null || request.method !== 'GET') return answer;
+    const { location } = answer;
+    const next = tryTo(() => new URL(location, url));
+    if (!next || hop >= MOST_REDIRECTS || !isAllowed(next, request, client)) return answer;
     url = next.href;
   }
 }
 
 /** Not from https to http: what is read there would be anybody's. */
-function isAllowed({ protocol }: URL, base: string): boolean {
+function isAllowed({ protocol, origin }: URL, { isText }: Request, { base }: Client): boolean {
+  if (!isText && origin !== new URL(base).origin) return false;
   return protocol === 'https:' || (protocol === 'http:' && base.startsWith('http:'));
 }
 
-async function once(request: Request, { base, token, stopping }: HttpOptions): Promise<Answer | 'lost'> {
-  const { method, url, body, etag, accept } = request;
+async function once(request: Request, client: Client): Promise<Answer | NoReply> {
+  const { base, token, stopping, timeout = TIMEOUT } = client;
+  const { method, url, body, etag, isText } = request;
   const isOwn = new URL(url).origin === new URL(base).origin;
   const headers = {
-    accept,
+    accept: 'application/vnd.github+json',
     'user-agent': 'ralph',
     ...(isOwn && { authorization: `Bearer ${token}`, 'x-github-api-version': '2022-11-28' }),
     ...(etag !== undefined && { 'if-none-match': etag }),
     ...(body !== undefined && { 'content-type': 'application/json' }),
   };
+  // Not AbortSignal.any and AbortSignal.timeout: Node may collect what they are made of, and then nothing ends a request.
+  const end = new AbortController();
+  const stop = () => end.abort();
+  const timer = setTimeout(() => end.abort(SILENT), timeout);
+  stopping.addEventListener('abort', stop);
   try {
+    if (stopping.aborted) stop();
     const response = await fetch(url, {
       method,
       headers,
       redirect: 'manual',
-      signal: AbortSignal.any([stopping, AbortSignal.timeout(TIMEOUT)]),
+      signal: end.signal,
       ...(body !== undefined && { body: JSON.stringify(body) }),
     });
-    const text = await readBody(response);
-    const { status } = response;
-    const isMoved = status >= 300 && status < 400 && status !== 304;
-    return {
-      status,
-      text,
-      header: name => response.headers.get(name),
-      message: messageIn(text),
-      location: isMoved ? response.headers.get('location') : null,
-    };
-  } catch {
-    return 'lost';
+    // Whatever the forge repeats of it: the token is in nothing that is read here.
+    const text = (await readBody(response)).replaceAll(token, HIDDEN);
+    const value = isText || text === '' ? {} : parse(text);
+    if (value === undefined && response.ok) return { lost: 'its answer is no JSON', isWrong: true };
+    return { ...answerOf(response, value), text, value };
+  } catch (error) {
+    return lostBy(error);
+  } finally {
+    clearTimeout(timer);
+    stopping.removeEventListener('abort', stop);
   }
 }
 
-/** A log may be of any size: the rest is not read. */
+const SILENT = new Error('it does not answer');
+
+function answerOf({ status, headers }: Response, value: unknown): Omit<Answer, 'text' | 'value'> {
+  const isMoved = status >= 300 && status < 400 && status !== 304;
+  const errors = objectsAt(asObject(value), 'errors');
+  const isLimit = errors.some(({ type }) => type === 'RATE_LIMITED');
+  return {
+    // GraphQL says so with 200.
+    status: isLimit ? 429 : status,
+    header: name => headers.get(name),
+    message: [asObject(value) ?? {}, ...errors].flatMap(wordsOf).join(': '),
+    location: isMoved ? headers.get('location') : null,
+  };
+}
+
+/** An error may have no sentence, but the name of what is wrong. */
+function wordsOf({ message, field, code }: Json): readonly string[] {
+  const words = typeof message === 'string' ? [message] : [field, code];
+  const said = words.filter(each => typeof each === 'string').join(' ');
+  return said === '' ? [] : [said];
+}
+
+function lostBy(error: unknown): NoReply {
+  if (error === SILENT) return { lost: SILENT.message };
+  const { cause } = error as { readonly cause?: { readonly code?: unknown } };
+  const code = cause?.code;
+  const why = typeof code === 'string' ? ` (${code})` : '';
+  return { lost: `it cannot be reached${why}`, isWrong: /CERT|SSL|TLS|EPROTO|VERIFY/.test(why) };
+}
+
+/** Of any size: the rest is not read. */
 async function readBody(response: Response): Promise<string> {
   const chunks: Uint8Array[] = [];
   let size = 0;
@@ -229,24 +281,9 @@ async function readBody(response: Response): Promise<string> {
   return Buffer.concat(chunks).toString('utf8');
 }
 
-function parsed(text: string, path: string): unknown | ForgeProblem {
-  const value = tryTo(() => ({ value: JSON.parse(text) as unknown }));
-  return value ? value.value : noJson(path);
-}
-
-function noJson(path: string): ForgeProblem {
-  return { where: path, what: 'the forge gave an answer that nobody expects', fix: 'look at GITHUB_API_URL' };
-}
-
-function messageIn(text: string): string {
-  const { message, errors } = (tryTo(() => JSON.parse(text)) ?? {}) as {
-    message?: unknown;
-    errors?: unknown;
-  };
-  const more = Array.isArray(errors)
-    ? errors.flatMap(each => (typeof each?.message === 'string' ? [each.message] : []))
-    : [];
-  return [message, ...more].filter(each => typeof each === 'string').join(': ');
+/** undefined: it is none, or was cut. */
+function parse(text: string): unknown {
+  return text.length > MOST_BYTES ? undefined : tryTo(() => JSON.parse(text) as unknown);
 }
 
 const HELP: Readonly<Record<number, string>> = {
@@ -258,7 +295,7 @@ const HELP: Readonly<Record<number, string>> = {
 const MOVED = 'it has moved: look at --repo OWNER/NAME, and at GITHUB_API_URL';
 
 function refusedBy({ status, message }: Answer, where: string): ForgeProblem | undefined {
-  if (status >= 200 && status < 300) return undefined;
+  if ((status >= 200 && status < 300) || status === 304) return undefined;
   const said = oneLine(hideTokens(message), 300);
   const what = `the forge answers with ${status}${said === '' ? '' : `: ${said}`}`;
   const fix = status < 400 ? MOVED : HELP[status];

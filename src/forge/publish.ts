@@ -1,10 +1,11 @@
 /** Pushes the work of a run and its proof, and opens or updates its one pull request. What is there is asked, never remembered. */
 import { defuseTitle } from '../domain/forge/defuse.ts';
-import { pauseFor } from '../domain/forge/pause.ts';
+import { backOff } from '../domain/forge/pause.ts';
 import { isRefusal, type RemoteProblem } from '../domain/run/remote-answer.ts';
 import { isCommit } from '../domain/text/commit.ts';
 import type { FileSum } from '../domain/text/diffstat.ts';
 import { isProblem, type Problem } from '../domain/text/problem.ts';
+import { pause } from '../engine/wait.ts';
 import type { EndedRun } from '../opening/leavings.ts';
 import { unsolved, WITH_CONFLICTS } from '../parallel/merging.ts';
 import { complaint } from '../platform/git.ts';
@@ -15,7 +16,7 @@ import { createIntegration } from '../workspace/integration.ts';
 import type { Remote } from '../workspace/remote.ts';
 import { withTrailers } from '../workspace/scm.ts';
 import type { Forge, Pull } from './forge.ts';
-import { type ForgeProblem, type HttpOptions, waitOut } from './http.ts';
+import type { ForgeProblem, HttpOptions } from './http.ts';
 import type { ForgeLedger } from './ledger.ts';
 import type { ProvenWork } from './work.ts';
 
@@ -304,8 +305,7 @@ export async function openOrUpdate(
     );
     if (!isProblem(pull)) return { pull, outcome: 'opened' };
     if (!isWorthAsking(pull) || attempt >= MOST_TRIES) return pull;
-    const pause = pauseFor('lost', attempt, Date.now());
-    if (!pause || !(await waitOut(pause, waits))) return pull;
+    await pause(backOff(attempt), waits.stopping);
   }
 }
 
@@ -337,9 +337,7 @@ async function update(
     () => forge.updateBody(number, body),
     () => ({ number, address }),
   );
-  // What it says is no reason to fail: the same command writes it again.
-  if (isProblem(pull)) return (pull as ForgeProblem).isUnsure ? { pull: there, outcome: 'unchanged' } : pull;
-  return { pull: { ...there, body }, outcome: 'updated' };
+  return isProblem(pull) ? pull : { pull: { ...there, body }, outcome: 'updated' };
 }
 
 function markIn(body: string): string {

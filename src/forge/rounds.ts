@@ -1,7 +1,13 @@
 /** What happens before a run is worked on again for its pull request: the words for its agent, and what is merged into its files. */
 import { isGreen, redChecks } from '../domain/checks/check.ts';
 import type { ForgeEvent } from '../domain/forge/forge-event.ts';
-import { checksPrompt, conflictPrompt, foreignPrompt, reviewPrompt } from '../domain/forge/prompt.ts';
+import {
+  checksPrompt,
+  conflictPrompt,
+  foreignPrompt,
+  type RedJob,
+  reviewPrompt,
+} from '../domain/forge/prompt.ts';
 import type { Conflict } from '../domain/lanes/conflict.ts';
 import { isCommit } from '../domain/text/commit.ts';
 import { listSome } from '../domain/text/feedback.ts';
@@ -32,9 +38,12 @@ export async function prepareChecks(
 ): Promise<'again' | Problem> {
   const { ledger, access } = following;
   const red = seen.checks.filter(({ name, state }) => state === 'red' && names.includes(name));
-  const jobs = await Promise.all(
-    red.map(async check => ({ name: check.name, log: await access.forge.failureOf(check) })),
-  );
+  const jobs: RedJob[] = [];
+  for (const check of red) {
+    const log = await access.forge.failureOf(check);
+    if (isProblem(log)) return log;
+    jobs.push({ name: check.name, log });
+  }
   const { head } = seen.pull;
   tell(following, ['checks', head, ...names], checksPrompt(jobs));
   ledger.note({ type: 'forge-round', why: 'checks', names, words: [], commit: head });

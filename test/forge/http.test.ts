@@ -1,20 +1,10 @@
 /** Requests to a forge: where the token goes, what is asked again, and what a hostile answer can do. */
-import { createServer, type RequestListener } from 'node:http';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { isProblem } from '../../src/domain/text/problem.ts';
 import { findPlace, findToken, isBranchName, withoutToken } from '../../src/forge/address.ts';
 import { createGitHub } from '../../src/forge/github.ts';
 import { createHttp } from '../../src/forge/http.ts';
-
-async function serve(listener: RequestListener): Promise<string> {
-  const server = createServer(listener);
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  return `http://127.0.0.1:${(server.address() as { readonly port: number }).port}`;
-}
+import { serve } from '../rig/refusals.ts';
 
 function client(base: string, stopping = new AbortController().signal) {
   const said: string[] = [];
@@ -99,6 +89,47 @@ test('trouble is said once, however often it is tried, and again when it comes b
   expect(said).toEqual(
     Array.from({ length: 2 }, () => expect.stringMatching(/^The forge: it answers with 50[02]\. /)),
   );
+});
+
+test('an issue that was moved to another repository is none of this one', async () => {
+  const base: string = await serve((request, response) => {
+    if (request.url === '/elsewhere') return void response.end('{"number":7,"state":"open"}');
+    response.writeHead(301, { location: '/elsewhere' }).end('{}');
+  });
+  const place = { base, host: 'x', owner: 'o', name: 'n' };
+  expect(await createGitHub(place, client(base).http).issue(12)).toMatchObject({ status: 410 });
+});
+
+test('a limit that GraphQL states with an answer is waited for', async () => {
+  const answers = ['{"errors":[{"type":"RATE_LIMITED","message":"x"}]}', '{}'];
+  const base = await serve(
+    (_, response) => void response.writeHead(200, { 'retry-after': '1' }).end(answers.shift()),
+  );
+  const { http, said } = client(base);
+  expect(await http.send('POST', '/graphql', {})).toEqual({});
+  expect(said).toEqual(['The forge: its rate limit is reached. Retrying in 1 s.']);
+});
+
+test.each([
+  ['no forge', () => serve((_, response) => void response.end('<p>Log in</p>')), /is no JSON/],
+  [
+    'no TLS',
+    async () => (await serve(() => {})).replace('http:', 'https:'),
+    /cannot be reached \(\w*SSL\w*\)/,
+  ],
+])('what was never right is not waited for: %s', async (_, start, words) => {
+  const { http, said } = client(await start());
+  const fix = expect.stringContaining('GITHUB_API_URL');
+  expect(await http.get('/x')).toMatchObject({ what: expect.stringMatching(words), fix });
+  expect(said).toEqual([]);
+});
+
+test('an error without a sentence is said by the names in it', async () => {
+  const text = JSON.stringify({ message: 'Validation Failed', errors: [{ field: 'head', code: 'invalid' }] });
+  const base = await serve((_, response) => void response.writeHead(422).end(text));
+  expect(await client(base).http.get('/x')).toMatchObject({
+    what: 'the forge answers with 422: Validation Failed: head invalid',
+  });
 });
 
 test('a wait ends when it is stopped', async () => {

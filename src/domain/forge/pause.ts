@@ -7,6 +7,14 @@ export interface ForgeReply {
   readonly message: string;
 }
 
+/** No answer came, or none that can be read. */
+export interface NoReply {
+  /** In words. */
+  readonly lost: string;
+  /** It may be no forge at all. */
+  readonly isWrong?: boolean;
+}
+
 export interface ForgePause {
   /** Milliseconds since 1970. */
   readonly until: number;
@@ -15,10 +23,9 @@ export interface ForgePause {
   readonly isRefused: boolean;
 }
 
-/** undefined: it is an answer. `lost`: the network was, or the answer did not arrive. */
-export function pauseFor(reply: ForgeReply | 'lost', attempt: number, now: number): ForgePause | undefined {
-  if (reply === 'lost')
-    return { until: now + backOff(attempt), why: 'it cannot be reached', isRefused: false };
+/** undefined: it is an answer. */
+export function pauseFor(reply: ForgeReply | NoReply, attempt: number, now: number): ForgePause | undefined {
+  if ('lost' in reply) return { until: now + backOff(attempt), why: reply.lost, isRefused: false };
   const { status } = reply;
   if (status === 429 || (status === 403 && isLimit(reply))) {
     const until = statedTime(reply, now) ?? now + MINUTE;
@@ -33,7 +40,7 @@ const MINUTE = 60_000;
 /** A limit lasts an hour. */
 const LONGEST = 2 * 3_600_000;
 
-function backOff(attempt: number): number {
+export function backOff(attempt: number): number {
   return Math.min(MINUTE, 500 * 2 ** Math.min(attempt, 10));
 }
 

@@ -123,13 +123,13 @@ describe('a forge that does not answer is asked again', () => {
     ['429 with nonsense', reply(429, { 'retry-after': 'x' }), 60_000],
     ['429 for a year', reply(429, { 'retry-after': '31536000' }), 7_200_000],
     ['502', reply(502), 500],
-    ['lost', 'lost' as const, 500],
+    ['lost', { lost: 'it is away' }, 500],
   ])('%s', (_, given, ms) => {
     const pause = pauseFor(given, 0, NOW);
     expect(pause && pause.until - NOW).toBe(ms);
   });
   test('a little later each time', () => {
-    expect([0, 1, 5, 50].map(attempt => pauseFor('lost', attempt, 0)?.until ?? 0)).toEqual([
+    expect([0, 1, 5, 50].map(attempt => pauseFor({ lost: 'it is away' }, attempt, 0)?.until ?? 0)).toEqual([
       500, 1_000, 16_000, 60_000,
     ]);
   });
