@@ -5,11 +5,12 @@ import { listSome } from '../domain/text/feedback.ts';
 import { formatProblem, isProblem, type Problem } from '../domain/text/problem.ts';
 import { pause } from '../engine/wait.ts';
 import type { EndedRun } from '../opening/leavings.ts';
+import { systemClock } from '../platform/clock.ts';
 import { hasRound, removeRounds } from '../store/inbox.ts';
 import { unitAgain, whyNotAgain } from './again.ts';
 import { lookAtPull, type Seen } from './facts.ts';
 import type { MergeMethod } from './forge.ts';
-import type { ForgeProblem } from './http.ts';
+import { type ForgeProblem, LONGEST_AWAY } from './http.ts';
 import type { ForgeLedger } from './ledger.ts';
 import {
   type Access,
@@ -146,7 +147,7 @@ export interface Following extends Stretch {
   readonly published: Published | undefined;
 }
 
-/** A forge that says yes and does nothing is asked no more often than this. */
+/** A forge that says yes and does nothing is asked no more often than this; one that says nothing for longer. */
 const MOST_TRIES = 5;
 const IN_VAIN =
   'The forge was asked several times, and nothing changed there. Look at it there; the same command tries again.';
@@ -156,6 +157,8 @@ async function followLoop(following: Following): Promise<FollowResult | Problem 
   let said = '';
   let before = '';
   let tries = 0;
+  let since = 0;
+  let last: 'look' | 'unsure' = 'look';
   for (;;) {
     if (request.abort.aborted || ledger.takeCancel()) return { runId: request.id, outcome: 'interrupted' };
     const seen = await look(following);
@@ -169,9 +172,13 @@ async function followLoop(following: Following): Promise<FollowResult | Problem 
     const now = `${action.kind} ${seen.tip}`;
     tries = now === before ? tries + 1 : 0;
     before = now;
-    if (action.kind !== 'wait' && tries >= MOST_TRIES) return end(following, seen, 'needs_you', IN_VAIN);
+    if (tries === 0) since = systemClock.ticks();
+    const isAway = last === 'unsure' && systemClock.ticks() - since < LONGEST_AWAY;
+    if (action.kind !== 'wait' && tries >= MOST_TRIES && !isAway)
+      return end(following, seen, 'needs_you', IN_VAIN);
     const next = await perform(following, seen, action);
-    if (next !== 'look') return isProblem(next) ? orInterrupted(request, next) : next;
+    if (next !== 'look' && next !== 'unsure') return isProblem(next) ? orInterrupted(request, next) : next;
+    last = next;
     if (action.kind === 'wait' || tries > 0) await pause(request.poll, request.abort);
   }
 
@@ -191,11 +198,10 @@ function wordsOf(action: ForgeAction): string {
   return action.kind === 'wait' ? `Waiting: ${action.why}.` : '';
 }
 
-async function perform(
-  following: Following,
-  seen: Seen,
-  action: ForgeAction,
-): Promise<FollowResult | Problem | 'again' | 'look'> {
+/** `unsure`: nobody knows whether it was done, and the next look says so. */
+type Performed = FollowResult | Problem | 'again' | 'look' | 'unsure';
+
+async function perform(following: Following, seen: Seen, action: ForgeAction): Promise<Performed> {
   const { ledger, access, number, request } = following;
   switch (action.kind) {
     case 'wait':
@@ -249,13 +255,13 @@ async function prepareRound(
   }
 }
 
-/** Whether it was done is asked at the next look. */
-function again(value: unknown): Problem | 'look' {
-  return isProblem(value) && !(value as ForgeProblem).isUnsure ? value : 'look';
+function again(value: unknown): Problem | 'look' | 'unsure' {
+  if (!isProblem(value)) return 'look';
+  return (value as ForgeProblem).isUnsure ? 'unsure' : value;
 }
 
 /** Its head has moved: the next look says how. What else the forge refuses, only people can change. */
-function refusedMerge(value: unknown): Problem | 'look' | { readonly needsYou: string } {
+function refusedMerge(value: unknown): Problem | 'look' | 'unsure' | { readonly needsYou: string } {
   const { status = 0, what = '' } = (isProblem(value) ? value : {}) as Partial<ForgeProblem>;
   if (status === 409) return 'look';
   return status >= 400 && status < 500 ? { needsYou: `Not merged: ${what}.` } : again(value);
@@ -264,8 +270,8 @@ function refusedMerge(value: unknown): Problem | 'look' | { readonly needsYou: s
 async function orEnd(
   following: Following,
   seen: Seen,
-  next: 'again' | 'look' | Problem | { readonly needsYou: string },
-): Promise<FollowResult | Problem | 'again' | 'look'> {
+  next: 'again' | 'look' | 'unsure' | Problem | { readonly needsYou: string },
+): Promise<Performed> {
   return typeof next === 'object' && 'needsYou' in next
     ? end(following, seen, 'needs_you', next.needsYou)
     : next;

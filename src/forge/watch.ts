@@ -152,7 +152,6 @@ async function lookOnce(
     if (stop.stopping.aborted) return 'stopped';
     settled.delete(number);
     const step = await stepIssue(watching, number, wanted.get(number), room);
-    if (step === undefined) continue;
     isUnsure ||= step.end === 'later';
     if (step.end === 'rest' && !wanted.has(number) && !work.isDriven(number)) settled.add(number);
     if (OPEN.includes(step.standing) || step.end === 'failed') open++;
@@ -185,12 +184,14 @@ async function stepIssue(
   number: number,
   listed: Issue | undefined,
   room: { slots: number },
-): Promise<Stepped | undefined> {
+): Promise<Stepped> {
   const { look, work, terms } = watching;
   const seen = await seeIssue(watching, number, listed);
   if (isProblem(seen)) {
     note(watching, number, formatProblem(seen));
-    return undefined;
+    if (listed !== undefined || !isGone(seen)) return { standing: 'waiting', end: 'failed' };
+    await work.cancel(number, 'Its issue is gone.');
+    return { standing: 'cancelled', end: 'rest' };
   }
   const { issue, facts } = seen;
   let hasNews = await newsOf(watching, number, facts.wanted === 'yes');
@@ -221,6 +222,11 @@ async function stepIssue(
     if (step.act.kind === 'follow') hasNews = false;
     if (step.act.kind === 'start' || step.act.kind === 'resume') room.slots--;
   }
+}
+
+/** Deleted, or moved to another repository. */
+function isGone({ status }: ForgeProblem): boolean {
+  return status === 404 || status === 410;
 }
 
 /** What stands there is on the ledger of its run as well. The marks tell, so that a kill in between loses none of it. */

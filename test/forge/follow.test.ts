@@ -104,6 +104,20 @@ describe('what is followed until the end', () => {
     expect(forge.state.requests.filter(each => each.startsWith('PUT '))).toHaveLength(times);
   });
 
+  test('a forge that has no answer to a merge for a while is asked until it has', async () => {
+    const { work, forge } = await started();
+    let left = 7;
+    forge.state.arrives = (count, what) => {
+      if (what.startsWith('PUT ') && left-- > 0) forge.state.faults.set(count, { status: 503 });
+    };
+    const { code, result, stderr } = await follow(work, forge, '--merge');
+    expect([code, result?.outcome, stderr.split('Ralph looks whether').length], stderr).toEqual([
+      0,
+      'merged',
+      2,
+    ]);
+  });
+
   test('closed by somebody', async () => {
     const { work, forge } = await started();
     forge.state.done = (_, what) => {

@@ -210,6 +210,19 @@ describe('it is stopped', () => {
     expect([runsOf(work).length, forge.state.pulls.length]).toEqual([1, 1]);
   });
 
+  test('when the issue is deleted', async () => {
+    const { work, forge, seen, agent } = await project(
+      'cat > /dev/null; echo x >> "$SEEN/turns"; exec cat "$SEEN/pipe"',
+    );
+    forge.issue(12, 'Make a file');
+    const running = startRalph(argsOf(agent, '--once'), { cwd: work.dir, env: forge.env });
+    await untilFile(seen, 'turns');
+    forge.state.issues.length = 0;
+    const { code, stderr } = await running.finished;
+    expect([code, stderr], stderr).toEqual([0, expect.stringContaining('#12: ')]);
+    expect(only(ledgerOf(work), 'run-ended').map(({ result }) => result.stopReason)).toEqual(['cancelled']);
+  });
+
   test('by Ctrl-C, and the same command continues', async () => {
     const { work, forge, seen, agent } = await project(
       'cat > /dev/null; test -f "$SEEN/go" || { echo x >> "$SEEN/turns"; exec cat "$SEEN/pipe"; }; echo new > new.txt',
@@ -350,6 +363,16 @@ test.each([
   };
   const { code, stderr } = await once(work, forge, agent);
   expect([code, stderr]).toEqual([2, expect.stringMatching(said)]);
+});
+
+test('an issue that cannot be looked at is said, and is not done', async () => {
+  const { work, forge, agent } = await project();
+  forge.issue(12, 'Make a file');
+  forge.state.arrives = (count, what) => {
+    if (what.includes('/events')) forge.state.faults.set(count, { status: 403, message: 'not for you' });
+  };
+  const { code, stderr } = await once(work, forge, agent);
+  expect([code, stderr]).toEqual([1, expect.stringContaining('not for you')]);
 });
 
 test('an issue that nothing can be said at is not begun, and said so once', async () => {
