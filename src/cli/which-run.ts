@@ -2,6 +2,7 @@
 import { type LedgerTrust, trustSentence } from '../domain/run/ledger-trust.ts';
 import type { ExitCode } from '../domain/run/stop-reason.ts';
 import { isProblem, type Problem } from '../domain/text/problem.ts';
+import type { Database } from '../fleet/database.ts';
 import { databaseUrl } from '../fleet/database-url.ts';
 import type { UnitReading } from '../fleet/reading.ts';
 import { fileSize } from '../platform/files.ts';
@@ -65,22 +66,36 @@ export async function withUnit<Value>(
   show: (run: WantedRun) => Value | Promise<Value>,
   missing?: Problem,
 ): Promise<Value> {
-  const [{ openFleet }, { findUnit }, { openReading }] = await Promise.all([
-    import('../fleet/open.ts'),
+  const [{ findUnit }, { openReading }] = await Promise.all([
     import('../fleet/units.ts'),
     import('../fleet/reading.ts'),
   ]);
-  const alsoMissing = (problem: Problem) => new Problems(missing ? [missing, problem] : [problem]);
-  const database = await openFleet(options, env);
-  if (isProblem(database)) throw alsoMissing(database);
-  try {
+  const act = async (database: Database) => {
     const found = await findUnit(database, args[0]);
-    if (isProblem(found)) throw alsoMissing(found);
+    if (isProblem(found)) throw alsoMissing(found, missing);
     const unit = orThrow(await openReading(database, env, found.id));
     const later = laterLedger(unit.id, unit.paths.events);
     if (later) throw new Problems([later]);
     if (options.follow !== true) refuseUnbegun(unit);
-    return await show({ ...unit, unit });
+    return show({ ...unit, unit });
+  };
+  return withDatabase({ options, env }, act, { missing });
+}
+
+const alsoMissing = (problem: Problem, missing: Problem | undefined) =>
+  new Problems(missing ? [missing, problem] : [problem]);
+
+/** Opened and closed. What fails of it meanwhile is said in words, as when it cannot be opened. */
+export async function withDatabase<Value>(
+  { options, env }: Pick<Call, 'options' | 'env'>,
+  act: (database: Database) => Promise<Value>,
+  { missing, isWorker = false }: { readonly missing?: Problem | undefined; readonly isWorker?: boolean } = {},
+): Promise<Value> {
+  const { openFleet } = await import('../fleet/open.ts');
+  const database = await openFleet(options, env, { isWorker });
+  if (isProblem(database)) throw alsoMissing(database, missing);
+  try {
+    return await act(database);
   } catch (error) {
     const problem = database.problemOf(error);
     throw problem ? new Problems([problem]) : error;

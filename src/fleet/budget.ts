@@ -13,6 +13,7 @@ import type { Limits, Spending } from '../domain/run/limits.ts';
 import { totalTokens } from '../domain/turn/usage.ts';
 import { pause } from '../engine/wait.ts';
 import type { Accounts, Budget } from '../turns/budget.ts';
+import { untilDone } from './away.ts';
 import type { Database, Querying } from './database.ts';
 import type { Unit } from './unit.ts';
 import { freeReservation, holds, UNKNOWN_PRICE } from './units.ts';
@@ -176,9 +177,6 @@ export interface UnitWorld {
 /** So many times what was reserved: a turn that costs more is ended, so that a cap is a cap. */
 const OVERDRAFT = 4;
 
-/** Milliseconds before a database that is away is told again. */
-const AGAIN = 500;
-
 /** The budget of one unit. What it answers at once it has asked for before. */
 export function unitBudget({ database, unit, now, cut }: UnitWorld): Budget & {
   /** When what was spent is on record. Must not throw. */
@@ -194,14 +192,8 @@ export function unitBudget({ database, unit, now, cut }: UnitWorld): Budget & {
       ...{ accounts, reserve: () => 'yes', overdrawn: () => undefined },
       ...{ settle() {}, settled: async () => {} },
     };
-  const record = async (turn: PaidTurn) => {
-    const tell = () =>
-      spend(database, unit, turn).then(
-        () => true,
-        () => false,
-      );
-    while (!cut.aborted && !(await tell())) await pause(AGAIN, cut);
-  };
+  const record = (turn: PaidTurn) =>
+    untilDone(() => spend(database, unit, turn), { troubled() {}, abort: cut });
   return {
     accounts,
     reserve(turns) {

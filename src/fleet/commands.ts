@@ -3,6 +3,7 @@ import { type Message, messageId, roundId } from '../store/inbox.ts';
 import type { LedgerLine } from '../store/journal.ts';
 import type { Sent } from '../store/send.ts';
 import type { Database, Querying } from './database.ts';
+import { LEASE_TIME } from './lease.ts';
 import { OVER, type Unit, type UnitState } from './unit.ts';
 import { cancelUnits, findUnits } from './units.ts';
 
@@ -29,7 +30,7 @@ export interface Standing {
   readonly mayBeginList: boolean;
   /** There are leases, whoever has them. */
   readonly hasJobs: boolean;
-  /** Nobody has looked for workers that died, in the last second. */
+  /** Nobody has looked for workers that died, in the last second, and those that live had time to show it since the server has started. */
   readonly isUnwatched: boolean;
 }
 
@@ -45,11 +46,12 @@ export async function standingOf(
        exists (select from ralph.unit where ${BEGINS} and kind <> 'prd') as "mayBegin",
        exists (select from ralph.unit where ${BEGINS} and kind = 'prd') as "mayBeginList",
        exists (select from ralph.unit where job is not null) as "hasJobs",
-       exists (select from ralph_jobs.queue where coalesce(monitor_on, 'epoch') < now() - interval '1 second') as "isUnwatched",
+       exists (select from ralph_jobs.queue where coalesce(monitor_on, 'epoch') < now() - interval '1 second')
+         and pg_postmaster_start_time() < now() - $4 * interval '1 millisecond' as "isUnwatched",
        coalesce((select json_object_agg(id, fence) from ralph.unit where id = any($3)), '{}') as fences,
        coalesce((select json_object_agg(id, cancel) from ralph.unit where id = any($3) and cancel is not null), '{}') as cancels,
        ${openIn('$3')} as commands`,
-    [worker, version, units],
+    [worker, version, units, LEASE_TIME],
   );
   const [row] = rows;
   if (!row) throw new Error('no answer');
@@ -128,12 +130,14 @@ const CONFIRMED: Readonly<Record<Exclude<Message['kind'], 'cancel'>, string>> = 
 };
 
 /** Who pauses a list pauses its stories. */
-async function tellUnit(database: Querying, unit: string, body: Message, givenBy: string): Promise<void> {
+async function tellUnit(database: Database, unit: string, body: Message, givenBy: string): Promise<void> {
   const isForAll = body.kind === 'pause' || body.kind === 'continue';
-  await database.query(
-    `insert into ralph.command (unit, body, given_by)
-     select id, $2, $3 from ralph.unit where id = $1 or ($4 and parent = $1 and ended_at is null) order by number`,
-    [unit, JSON.stringify(body), givenBy, isForAll],
+  await database.transaction(({ query }) =>
+    query(
+      `insert into ralph.command (unit, body, given_by)
+       select id, $2, $3 from ralph.unit where id = $1 or ($4 and parent = $1 and ended_at is null) order by number`,
+      [unit, JSON.stringify(body), givenBy, isForAll],
+    ),
   );
 }
 

@@ -3,9 +3,10 @@
  * loaded when a command of the fleet needs them and not before.
  */
 import { createRequire } from 'node:module';
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Pool, PoolClient, PoolConfig } from 'pg';
 import type { ConstructorOptions, PgBoss } from 'pg-boss';
-import { isProblem, type Problem } from '../domain/text/problem.ts';
+import { formatProblem, isProblem, type Problem } from '../domain/text/problem.ts';
 import { errorCode, errorWords } from '../platform/error-words.ts';
 import type { Env } from '../store/state.ts';
 import { checkUrl, parseUrl, passwordsOf, showUrl } from './database-url.ts';
@@ -37,6 +38,8 @@ export interface Database {
   /** The queue; not started. Its tables are in the schema `ralph_jobs`. */
   readonly boss: PgBoss;
   problemOf(error: unknown): Problem | undefined;
+  /** What happened and what to do, of whatever may fail here. */
+  words(error: unknown): string;
   /** Stops the queue if it was started, and closes every connection. */
   close(): Promise<void>;
 }
@@ -64,7 +67,11 @@ export async function openDatabase(
   const problemOf = (error: unknown) => databaseProblem(error, url);
   const pool = new packages.Pool(config);
   pool.on('error', trouble);
-  const quick = new packages.Pool({ ...config, ...settings(QUICK), max: 1 });
+  // To connect takes several answers: one that is slow is still in time.
+  const quick = new packages.Pool({
+    ...{ ...config, ...settings(QUICK), max: 1 },
+    connectionTimeoutMillis: QUICK_CONNECT,
+  });
   quick.on('error', trouble);
   const refused = await probe(pool, url).catch(error => problemOf(error) ?? unreadable(error, url));
   if (refused) {
@@ -86,6 +93,10 @@ export async function openDatabase(
     transaction: work => inTransaction(pool, work, trouble),
     boss,
     problemOf,
+    words(error) {
+      const problem = problemOf(error);
+      return problem ? formatProblem(problem) : withoutPasswords(errorWords(error), url);
+    },
     async close() {
       await within(CLOSE_TIME, boss.stop({ graceful: false }));
       await within(CLOSE_TIME, Promise.all([pool.end(), quick.end()]));
@@ -102,6 +113,7 @@ const JOB_CONNECTIONS = 3;
 /** Milliseconds. */
 const PATIENCE = 30_000;
 const QUICK = 2_000;
+const QUICK_CONNECT = 5_000;
 
 /** The server ends what takes too long; `query_timeout` is for a network that takes the answer away and says nothing. */
 function settings(patience = PATIENCE) {
@@ -211,11 +223,17 @@ async function inTransaction<Value>(
   };
   client.on('error', onError);
   try {
-    await client.query('begin');
+    const number = await begin(client);
     const value = await work({ query: (text, params = []) => ask(client, text, params) });
+    const ended = await client.query('commit').catch(async error => {
+      lost = error;
+      const isThere = await hasHappened(pool, number).catch(() => undefined);
+      if (isThere === undefined)
+        error.message += '; nobody knows whether it was done: look before you do it again';
+      if (!isThere) throw error;
+    });
     // Of a transaction in which a statement has failed the server says this, and no more.
-    if ((await client.query('commit')).command === 'ROLLBACK')
-      throw new Error('the transaction was rolled back');
+    if (ended?.command === 'ROLLBACK') throw new Error('the transaction was rolled back');
     return value;
   } catch (error) {
     lost ??= await rollBack(client, error);
@@ -225,6 +243,30 @@ async function inTransaction<Value>(
     client.release(lost);
   }
 }
+
+/** Returns its number on the server. */
+async function begin(client: PoolClient): Promise<string> {
+  // One question, and an answer for each of its statements, which the types do not know.
+  const answers: unknown = await client.query('begin; select txid_current()::text as number');
+  return (
+    (answers as readonly { readonly rows: readonly { readonly number: string }[] }[])[1]?.rows[0]?.number ??
+    ''
+  );
+}
+
+/** The answer to a commit was lost: the server still knows what came of it, at the latest when it has noticed that nobody is there. */
+async function hasHappened(pool: Pool, number: string): Promise<boolean> {
+  for (let looks = 0; looks < MOST_LOOKS; looks++) {
+    const { rows } = await pool.query('select txid_status($1::bigint) as status', [number]);
+    if (rows[0]?.status !== 'in progress') return rows[0]?.status === 'committed';
+    await pause(LOOK_EVERY);
+  }
+  return false;
+}
+
+const MOST_LOOKS = 20;
+/** Milliseconds. */
+const LOOK_EVERY = 100;
 
 /** Why the connection cannot be used again; undefined where it can. */
 async function rollBack(client: PoolClient, error: unknown): Promise<Error | undefined> {

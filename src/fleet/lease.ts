@@ -13,6 +13,9 @@ const LEASE = {
   retryDelay: 0,
 } as const;
 
+/** Milliseconds. */
+export const LEASE_TIME = LEASE.heartbeatSeconds * 1_000;
+
 export interface Job {
   readonly queue: string;
   readonly id: string;

@@ -5,14 +5,14 @@
 
 import type { RunEvent } from '../domain/run/event.ts';
 import { isRefusal } from '../domain/run/remote-answer.ts';
-import { isProblem, type Problem } from '../domain/text/problem.ts';
-import { pause } from '../engine/wait.ts';
+import { formatProblem, isProblem, type Problem } from '../domain/text/problem.ts';
 import { createTurns } from '../platform/in-turn.ts';
 import type { LedgerLine } from '../store/journal.ts';
 import type { RunCopy } from '../store/run-store.ts';
+import { type Patience, untilDone } from './away.ts';
 import type { Progress } from './units.ts';
 
-export interface CopyWorld {
+export interface CopyWorld extends Patience {
   /** The last line that the database has. */
   readonly after: number;
   /** The remote does not take the work, and will not later: the run ends, and nothing more is sent. */
@@ -24,9 +24,6 @@ export interface CopyWorld {
   figures(): Pick<Progress, 'cost' | 'iterations'>;
   /** Somebody else holds the unit: nothing is written any more. */
   lost(): void;
-  /** Why it waits; undefined: it does not any more. */
-  troubled(why: string | undefined): void;
-  readonly abort: AbortSignal;
 }
 
 export interface LedgerCopy extends RunCopy {
@@ -45,10 +42,6 @@ const ENDS_A_STEP: ReadonlySet<RunEvent['type']> = new Set([
   'restored',
   'run-ended',
 ]);
-
-/** Milliseconds between two tries, growing. */
-const FIRST_WAIT = 250;
-const LONGEST_WAIT = 5_000;
 
 export function copyLedger(world: CopyWorld): LedgerCopy {
   let pending: LedgerLine[] = [];
@@ -69,36 +62,18 @@ export function copyLedger(world: CopyWorld): LedgerCopy {
     if (isLost || !hasStep) return send(lines);
     const commit = await world.carry();
     if (isRefusal(commit) && commit.answer !== 'wait') return world.refused(commit);
-    if (isProblem(commit)) throw new Error(`${commit.where}: ${commit.what}`);
+    if (isProblem(commit)) throw new Error(formatProblem(commit));
     await send(lines, commit);
   };
   return {
     line({ seq, type, text }) {
       if (seq > world.after) pending.push({ seq, type, text });
     },
-    settled: () => inTurn(() => untilDone(world, settle, () => isLost)),
+    settled: () => inTurn(async () => void (await untilDone(settle, world))),
     flush: () =>
       inTurn(async () => {
         const end = pending.findIndex(({ type }) => ENDS_A_STEP.has(type));
         await send(pending.slice(0, end === -1 ? undefined : end)).catch(() => {});
       }),
   };
-}
-
-/** A database or a remote that is away comes back: until then the run stands still between two steps. */
-async function untilDone(
-  { troubled, abort }: CopyWorld,
-  action: () => Promise<void>,
-  isLost: () => boolean,
-): Promise<void> {
-  for (let wait = FIRST_WAIT; !isLost(); wait = Math.min(LONGEST_WAIT, wait * 2)) {
-    try {
-      await action();
-      return troubled(undefined);
-    } catch (error) {
-      troubled(error instanceof Error ? error.message : String(error));
-      if (abort.aborted) return;
-      await pause(wait, abort);
-    }
-  }
 }

@@ -59,7 +59,8 @@ export async function submitUnit(
   for (;;) {
     const stamp = now.toISOString().replace(/[-:]/g, '').replace('T', '-').slice(0, 15);
     const id = own ?? `${stamp}-${randomBytes(3).toString('hex').slice(0, 5)}`;
-    if (await addUnit(database, { ...unit, id, parent: null })) return { unit: id };
+    const isAdded = await database.transaction(tx => addUnit(tx, { ...unit, id, parent: null }));
+    if (isAdded) return { unit: id };
     const like = own === undefined ? await findLike(database, likeness) : await unitOf(database, own);
     if (like) return { unit: like.id, before: like.state };
   }

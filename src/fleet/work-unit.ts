@@ -18,6 +18,7 @@ import { createIntegration } from '../workspace/integration.ts';
 import { openRemote, type Remote } from '../workspace/remote.ts';
 import { openStoryBranch } from '../workspace/story-branch.ts';
 import { collectArtifacts, putArtifacts } from './artifacts.ts';
+import { untilAnswered } from './away.ts';
 import { unitBudget } from './budget.ts';
 import { createCarrier } from './carry.ts';
 import { heardIn, messageName, openCommands, type Told } from './commands.ts';
@@ -153,7 +154,7 @@ async function workOn(before: string | null, world: UnitWorld, held: Held): Prom
   const ready = await getReady({ unit, before }, world, stop.abort);
   if (isProblem(ready)) {
     const why = formatProblem(ready);
-    const isReleased = await release(world, unit, afterTrouble(ready));
+    const isReleased = await release(world, held, afterTrouble(ready));
     return say('cannot-begin', unit.id, { why, isReleased });
   }
   const { place, paths, after, isBegun, isFresh } = ready;
@@ -173,10 +174,7 @@ async function workOn(before: string | null, world: UnitWorld, held: Held): Prom
       stop.request('scm_failed', 'now', held.refused);
     },
     lost: held.lost,
-    troubled(why) {
-      if (why !== held.trouble && why !== undefined) say('waits', unit.id, { why });
-      held.trouble = why;
-    },
+    troubled: error => troubled(world, held, error),
     abort: stop.abort,
   });
   held.copy = copy;
@@ -201,6 +199,13 @@ async function workOn(before: string | null, world: UnitWorld, held: Held): Prom
   if (held.isLost) say('lost', unit.id);
   const isKept = !held.isLost && (await giveUp(world, held, { place, remote }, result));
   if (!isKept) removePlace(place.root, env);
+}
+
+/** Each reason for waiting is said once. */
+function troubled({ say, database }: UnitWorld, held: Held, error: unknown): void {
+  const why = error === undefined ? undefined : database.words(error);
+  if (why !== held.trouble && why !== undefined) say('waits', held.unit.id, { why });
+  held.trouble = why;
 }
 
 /** Under a name of this holder's own. */
@@ -249,7 +254,7 @@ async function giveUp(
   const { unit, parkedFor, stop, refused } = held;
   const { say } = world;
   const letGo = async (ending: Ending, said: string, why?: string) => {
-    const isOurs = await release(world, unit, ending);
+    const isOurs = await release(world, held, ending);
     say(isOurs ? said : 'lost', unit.id, why === undefined ? {} : { why });
     return true;
   };
@@ -275,7 +280,7 @@ async function giveUp(
     return letGo({ state: 'parked', trouble, most: MOST_WAITS }, 'parked', trouble);
   }
   const head = await headOf(world, unit, at, result);
-  if (!isProblem(head)) return finish(world, unit, at.remote, result, head);
+  if (!isProblem(head)) return finish(world, held, at.remote, result, head);
   const why = formatProblem(head);
   if (isRefusal(head) && head.answer !== 'wait') return refuse(why);
   return letGo(afterTrouble(head), 'released', why);
@@ -284,17 +289,17 @@ async function giveUp(
 /** What came of it is on record, and only then shown under the name of the unit. */
 async function finish(
   world: UnitWorld,
-  unit: Unit,
+  held: Held,
   remote: Remote,
   result: LoopResult,
   head: string,
 ): Promise<boolean> {
   const { say, database } = world;
+  const { unit } = held;
   const { stopReason } = result;
   const failed = stopReason === 'cancelled' ? 'cancelled' : 'stopped';
   const state = isSuccess(stopReason) ? 'done' : failed;
-  const keep = (tx: Querying) => keepFiles(tx, world, unit);
-  if (!(await releaseUnit(database, unit, { state, result, head }, keep))) {
+  if (!(await release(world, held, { state, result, head }, async () => {}))) {
     say('lost', unit.id);
     return true;
   }
@@ -309,11 +314,21 @@ async function finish(
   return false;
 }
 
-async function release(world: UnitWorld, unit: Unit, ending: Ending): Promise<boolean> {
-  return releaseUnit(world.database, unit, ending, async tx => {
-    await keepFiles(tx, world, unit);
-    await world.settleJob(tx);
-  });
+/** A database that is away is waited for. False: the unit is somebody else's, or soon will be. */
+async function release(
+  world: UnitWorld,
+  held: Held,
+  ending: Ending,
+  endLease: (tx: Querying) => Promise<unknown> = world.settleJob,
+): Promise<boolean> {
+  const { unit, cut } = held;
+  const give = () =>
+    releaseUnit(world.database, unit, ending, async tx => {
+      await keepFiles(tx, world, unit);
+      await endLease(tx);
+    });
+  const patience = { troubled: (error: unknown) => troubled(world, held, error), abort: cut };
+  return (await untilAnswered(world.database, give, patience)) === true;
 }
 
 /** For readers on other machines. */

@@ -7,11 +7,11 @@ import { hostname } from 'node:os';
 import { isRefusal } from '../domain/run/remote-answer.ts';
 import { formatProblem, type Problem } from '../domain/text/problem.ts';
 import { createWakeUp } from '../engine/wait.ts';
-import { errorWords } from '../platform/error-words.ts';
 import { admit, allowsRepo } from './admission.ts';
+import { untilAnswered } from './away.ts';
 import { standingOf } from './commands.ts';
 import type { Querying } from './database.ts';
-import { completeJob, type Job, keepBeating } from './lease.ts';
+import { completeJob, type Job, keepBeating, LEASE_TIME } from './lease.ts';
 import { flawOf, type Queued, queueOf, type Unit } from './unit.ts';
 import { claimUnit, hasPullRequest, noteNotShown, unitOf } from './units.ts';
 import { type HeldUnit, holdUnit, type UnitWorld } from './work-unit.ts';
@@ -65,6 +65,10 @@ interface State {
   /** Those whose branch is being shown. */
   readonly showing: Set<string>;
   reported: { readonly at: number; readonly busy: number };
+  /** Why the database does not answer. */
+  trouble: string | undefined;
+  /** Milliseconds since 1970: when it answered again. */
+  backSince: number;
   isWatching: boolean;
   isDraining: boolean;
 }
@@ -78,6 +82,8 @@ export function createWorker(options: WorkerOptions) {
     wakeUp: createWakeUp(),
     showing: new Set(),
     reported: { at: 0, busy: 0 },
+    trouble: undefined,
+    backSince: 0,
     isWatching: false,
     isDraining: false,
   };
@@ -90,9 +96,10 @@ export function createWorker(options: WorkerOptions) {
 }
 
 async function work(options: WorkerOptions, state: State): Promise<void> {
-  const { database, worker, say, once } = options;
+  const { database, worker, once, draining } = options;
   const { held, wakeUp } = state;
-  await register(options);
+  const troubled = (error: unknown) => sayTrouble(options, state, error);
+  await untilAnswered(database, () => register(options), { troubled, abort: draining });
   const beats = keepBeating(database, () => [...held.values()].map(({ job }) => job));
   const flushes = setInterval(() => {
     for (const { held: each } of held.values()) void each.flush();
@@ -100,7 +107,7 @@ async function work(options: WorkerOptions, state: State): Promise<void> {
   try {
     for (;;) {
       const hasTaken = await look(options, state).catch(error => {
-        say('database', '', { why: database.problemOf(error)?.what ?? String(error) });
+        troubled(error);
         return false;
       });
       const isIdle = held.size === 0 && state.showing.size === 0 && !hasTaken;
@@ -133,12 +140,13 @@ function drain(state: State): void {
 /** Hears what it is told and takes what it can; returns whether there may be more. */
 async function look(options: WorkerOptions, state: State): Promise<boolean> {
   const { database, slots, say } = options;
-  const { held, figures } = state;
+  const { held } = state;
   const ids = [...held.keys()];
   const standing = await standingOf(database, options, ids);
-  figures.answeredAt = Date.now();
+  answered(options, state);
   await report(options, state);
-  if (standing.hasJobs && standing.isUnwatched) watch(options, state);
+  if (standing.hasJobs && standing.isUnwatched && Date.now() - state.backSince > LEASE_TIME)
+    watch(options, state);
   if (standing.isOutdated && !state.isDraining) say('outdated', '', { why: OUTDATED });
   if (standing.isDraining || standing.isOutdated) drain(state);
   for (const [id, { held: each }] of held)
@@ -154,6 +162,22 @@ async function look(options: WorkerOptions, state: State): Promise<boolean> {
   const room = { free, lists: MOST_LISTS - held.size };
   const taken = await fetchJobs(options, room, (job, id) => take(options, state, job, id));
   return taken > 0 || admitted > 0;
+}
+
+/** A database that was away was so for all: others have time to show that they are there before their units are given away. */
+function answered(options: WorkerOptions, state: State): void {
+  const { figures } = state;
+  const now = Date.now();
+  if (now - figures.answeredAt > LEASE_TIME / 2) state.backSince = now;
+  figures.answeredAt = now;
+  sayTrouble(options, state, undefined);
+}
+
+/** Each reason once, and when it is over. */
+function sayTrouble({ say, database }: WorkerOptions, state: State, error: unknown): void {
+  const why = error === undefined ? undefined : database.words(error);
+  if (why !== state.trouble) say('database', '', { why: why ?? 'it answers again' });
+  state.trouble = why;
 }
 
 /** Jobs of workers that died are given to others. By whoever sees first that nobody did for a second. */
@@ -195,7 +219,7 @@ async function take(options: WorkerOptions, state: State, job: Job, id: string):
   const each = holdUnit(claim, { ...options, settleJob, onLost: () => figures.lost++ });
   held.set(id, { held: each, job });
   void each.over
-    .catch(error => options.say('failed', id, { why: errorWords(error) }))
+    .catch(error => options.say('failed', id, { why: database.words(error) }))
     .finally(() => {
       if (held.get(id)?.held === each) held.delete(id);
       figures.finished++;
@@ -237,7 +261,7 @@ async function fetchJobs(
     // One that cannot be had now comes again, and the others do not wait for it.
     for (const { id, retryCount, data } of jobs)
       await take({ queue, id, retryCount }, data.unit).catch(error =>
-        say('not-taken', data.unit, { why: errorWords(error) }),
+        say('not-taken', data.unit, { why: database.words(error) }),
       );
   }
   return taken;
@@ -263,7 +287,7 @@ async function finishOver(
     if (unit && problem) await noteNotShown(database, unit, formatProblem(problem));
     await completeJob(database, database, job);
   } catch (error) {
-    say('not-shown', id, { why: errorWords(error) });
+    say('not-shown', id, { why: database.words(error) });
   } finally {
     showing.delete(id);
   }

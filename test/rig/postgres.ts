@@ -78,28 +78,38 @@ export async function openedDatabase(url: string): Promise<Database> {
 export interface PostgresOptions {
   /** Addresses to listen on: `*` for hosts in namespaces of the test's own. */
   readonly listen?: string;
+  /** The folder that its data is in: another disk. */
+  readonly where?: string;
   /** When to close it; with the test, unless told. */
   readonly finish?: (close: () => Promise<void>) => void;
 }
 
 export async function startPostgres({
   listen = '127.0.0.1',
+  where = tmpdir(),
   finish = onTestFinished,
 }: PostgresOptions = {}): Promise<Postgres> {
-  const where = setting();
-  const { bin, prefix } = where;
-  const folder = mkdtempSync(join(tmpdir(), 'ralph-postgres-'));
+  const how = setting();
+  const { bin, prefix } = how;
+  const folder = mkdtempSync(join(where, 'ralph-postgres-'));
   const port = await freePort();
   const url = `postgres://ralph:${PASSWORD}@127.0.0.1:${port}/postgres`;
   let server: OwnedProcess<'close'> | undefined;
   const start = async () => {
     if (server) throw new Error('the server is running');
-    server = await startServer([...prefix, join(bin, 'postgres'), ...settings(folder, port, listen)], folder);
+    const started = await startServer(
+      [...prefix, join(bin, 'postgres'), ...settings(folder, port, listen)],
+      folder,
+    );
+    server = started;
+    // It may end by itself.
+    void started.done.then(() => {
+      if (server === started) server = undefined;
+    });
   };
   const stop = async (mode: 'fast' | 'immediate') => {
     if (server?.pid !== undefined) process.kill(server.pid, mode === 'fast' ? 'SIGINT' : 'SIGQUIT');
     await server?.done;
-    server = undefined;
   };
   const close = async () => {
     server?.stop('close', 'at-once');
@@ -108,7 +118,7 @@ export async function startPostgres({
     rmSync(folder, { recursive: true, force: true });
   };
   try {
-    createCluster(where, folder);
+    createCluster(how, folder);
     await start();
   } catch (error) {
     await close();

@@ -2,11 +2,12 @@
 import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
 import { ADAPTERS } from '../../agents/registry.ts';
+import type { ExitCode } from '../../domain/run/stop-reason.ts';
 import { isProblem } from '../../domain/text/problem.ts';
+import type { Database } from '../../fleet/database.ts';
 import { closeWorkerFolder, findLeftovers, openWorkerFolder, removeLeftover } from '../../fleet/leftovers.ts';
 import { serveFigures } from '../../fleet/metrics.ts';
 import { FLEET_VERSION } from '../../fleet/migrations.ts';
-import { openFleet } from '../../fleet/open.ts';
 import { showBranch } from '../../fleet/place.ts';
 import { checkRepoUrl } from '../../fleet/submit.ts';
 import { createWorker } from '../../fleet/worker.ts';
@@ -16,7 +17,7 @@ import { chooseProvider, type Wanted } from '../../sandbox/choose.ts';
 import { type Call, type CliCommand, orThrow, Problems, refuse, refuseInside } from '../command.ts';
 import { collect } from '../set-up.ts';
 import { unitRunner } from '../unit-run.ts';
-import { DATABASE } from '../which-run.ts';
+import { DATABASE, withDatabase } from '../which-run.ts';
 
 export const worker: CliCommand = {
   declare: command =>
@@ -52,50 +53,61 @@ leaves the step of each unit, pushes what is there and ends within 25 seconds.
 `,
   async run(call) {
     refuseInside('worker', call);
-    const { options, output, env: all } = call;
-    // What it runs must not reach the database.
-    const { RALPH_DATABASE_URL: _, PGPASSWORD: __, PGPASSFILE: ___, ...env } = all;
-    const slots = countOf('--slots', options.slots, 2);
+    const slots = countOf('--slots', call.options.slots, 2);
     const repos = reposOf(call);
     const sandbox = await sandboxOf(call);
-    const database = orThrow(await openFleet(options, all, { isWorker: true }));
-    const name = `${String(options.name ?? hostname())}-${randomBytes(2).toString('hex')}`;
-    if (name.includes('/')) refuse(`--name ${String(options.name)}`, 'must have no slash in it');
-    const folder = orThrow(openWorkerFolder(env, name));
-    const drain = new AbortController();
-    const say = createSay(call);
-    const onSignal = () => {
-      if (!drain.signal.aborted) say('draining', '');
-      drain.abort();
-    };
-    process.on('SIGINT', onSignal).on('SIGTERM', onSignal).on('SIGHUP', onSignal);
-    const made = createWorker({
-      ...{ database, worker: name, folder, env, slots, repos, say },
-      run: unitRunner(call, sandbox),
-      labels: labelsOf(call),
-      version: FLEET_VERSION,
-      once: options.once === true,
-      showBranch: (unit, abort) => showBranch(env, unit, abort),
-      draining: drain.signal,
+    return withDatabase<ExitCode>(call, database => work(call, database, { slots, repos, sandbox }), {
+      isWorker: true,
     });
-    const metrics =
-      typeof options.metrics === 'string'
-        ? orThrow(await serveFigures(options.metrics, made.figures))
-        : undefined;
-    await clearLeftovers(env, say);
-    say('started', '', { worker: name, slots, labels: labelsOf(call), database: database.shown });
-    try {
-      await made.work();
-      return 0;
-    } finally {
-      metrics?.close();
-      process.off('SIGINT', onSignal).off('SIGTERM', onSignal).off('SIGHUP', onSignal);
-      await database.close();
-      closeWorkerFolder(env, name);
-      if (!output.quiet) say('ended', '');
-    }
   },
 };
+
+async function work(
+  call: Call,
+  database: Database,
+  {
+    sandbox,
+    ...limits
+  }: { readonly slots: number; readonly repos: readonly string[]; readonly sandbox: Wanted },
+): Promise<ExitCode> {
+  const { options, output, env: all } = call;
+  // What it runs must not reach the database.
+  const { RALPH_DATABASE_URL: _, PGPASSWORD: __, PGPASSFILE: ___, ...env } = all;
+  const labels = labelsOf(call);
+  const name = `${String(options.name ?? hostname())}-${randomBytes(2).toString('hex')}`;
+  if (name.includes('/')) refuse(`--name ${String(options.name)}`, 'must have no slash in it');
+  const folder = orThrow(openWorkerFolder(env, name));
+  const drain = new AbortController();
+  const say = createSay(call);
+  const onSignal = () => {
+    if (!drain.signal.aborted) say('draining', '');
+    drain.abort();
+  };
+  process.on('SIGINT', onSignal).on('SIGTERM', onSignal).on('SIGHUP', onSignal);
+  const made = createWorker({
+    ...{ database, worker: name, folder, env, ...limits, labels, say },
+    run: unitRunner(call, sandbox),
+    version: FLEET_VERSION,
+    once: options.once === true,
+    showBranch: (unit, abort) => showBranch(env, unit, abort),
+    draining: drain.signal,
+  });
+  const metrics =
+    typeof options.metrics === 'string'
+      ? orThrow(await serveFigures(options.metrics, made.figures))
+      : undefined;
+  await clearLeftovers(env, say);
+  say('started', '', { worker: name, slots: limits.slots, labels, database: database.shown });
+  try {
+    await made.work();
+    return 0;
+  } finally {
+    metrics?.close();
+    process.off('SIGINT', onSignal).off('SIGTERM', onSignal).off('SIGHUP', onSignal);
+    closeWorkerFolder(env, name);
+    if (!output.quiet) say('ended', '');
+  }
+}
 
 /** What workers that never came back have left here, but for work that is nowhere else: `ralph prune --places` removes that. */
 async function clearLeftovers(env: Call['env'], say: ReturnType<typeof createSay>): Promise<void> {

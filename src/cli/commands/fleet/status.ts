@@ -9,8 +9,7 @@ import { counted } from '../../../report/numbers.ts';
 import { phrase } from '../../../report/phrases.ts';
 import { answer, type CliCommand } from '../../command.ts';
 import { watch } from '../../signals.ts';
-import { DATABASE } from '../../which-run.ts';
-import { withDatabase } from './steer.ts';
+import { DATABASE, withDatabase } from '../../which-run.ts';
 
 export const status: CliCommand = {
   declare: command =>

@@ -3,11 +3,10 @@ import { userInfo } from 'node:os';
 import type { ExitCode } from '../../../domain/run/stop-reason.ts';
 import { sendToUnit } from '../../../fleet/commands.ts';
 import type { Database } from '../../../fleet/database.ts';
-import { openFleet } from '../../../fleet/open.ts';
 import { findUnit } from '../../../fleet/units.ts';
 import type { Message } from '../../../store/inbox.ts';
 import { answer, type Call, type CliCommand, orThrow, refuse, refuseInside } from '../../command.ts';
-import { DATABASE } from '../../which-run.ts';
+import { DATABASE, withDatabase } from '../../which-run.ts';
 
 export async function withFleet(
   call: Call,
@@ -16,18 +15,6 @@ export async function withFleet(
 ): Promise<ExitCode> {
   refuseInside(`fleet ${name}`, call);
   return withDatabase(call, act);
-}
-
-export async function withDatabase(
-  { options, env }: Call,
-  act: (database: Database) => Promise<ExitCode>,
-): Promise<ExitCode> {
-  const database = orThrow(await openFleet(options, env));
-  try {
-    return await act(database);
-  } finally {
-    await database.close();
-  }
 }
 
 /** Does one thing in the database; returns what to answer, for programs and in a sentence. */

@@ -7,6 +7,7 @@ import { flagsOf, settingsFromFlags } from '../../../config/flags.ts';
 import { loadSettings } from '../../../config/load.ts';
 import type { Settings } from '../../../config/settings-shape.ts';
 import { allCommands } from '../../../domain/checks/verify-commands.ts';
+import type { ExitCode } from '../../../domain/run/stop-reason.ts';
 import { titleOf } from '../../../domain/run/title.ts';
 import type { Problem } from '../../../domain/text/problem.ts';
 import { secretIn, sourceOf, submitUnit, textAt } from '../../../fleet/submit.ts';
@@ -30,8 +31,7 @@ import {
   refuseInside,
 } from '../../command.ts';
 import { collect, declareFlag } from '../../set-up.ts';
-import { DATABASE } from '../../which-run.ts';
-import { withDatabase } from './steer.ts';
+import { DATABASE, withDatabase } from '../../which-run.ts';
 
 export const submit: CliCommand = {
   declare(command) {
@@ -80,7 +80,7 @@ Only on one machine: several attempts at a task (--best-of).
     if (problems.length > 0) throw new Problems(problems);
     const source = orThrow(await sourceOf(root, env, texts(options)));
     if (config.tasks !== undefined) ({ settings, config } = await withTasks(call, source.base, given));
-    return withDatabase(call, async database => {
+    return withDatabase<ExitCode>(call, async database => {
       const { unit, before } = orThrow(
         await submitUnit(
           database,
