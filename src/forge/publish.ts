@@ -127,7 +127,9 @@ async function withoutMarks(
   const { stdout } = await own.objects.run(['rev-parse', `${merge}^1`, `${merge}^2`]);
   const [ours = '', theirs = ''] = stdout.trim().split('\n');
   const left = await unsolved(integration, ours, commit);
+  if (isProblem(left)) return left;
   const marks = left.length === 0 ? [] : await unsolved(integration, theirs, commit);
+  if (isProblem(marks)) return marks;
   const both = left.filter(path => marks.includes(path));
   if (both.length > 0) return { marks: both };
   const tree = await own.treeOf(commit);

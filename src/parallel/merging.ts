@@ -119,7 +119,8 @@ export async function mergeTip(
   return failed ?? conflicts;
 }
 
-const MARKS = /^<{7} [\s\S]*^={7}$[\s\S]*^>{7} /m;
+/** Seven, or as many as .gitattributes has. */
+const MARKS = /^<{7,} [\s\S]*^={7,}$[\s\S]*^>{7,} /m;
 
 /** Those of which everything is as git has left it. */
 export async function undecided(
@@ -136,10 +137,11 @@ export async function unsolved(
   integration: Integration,
   before: string,
   commit: string,
-): Promise<readonly string[]> {
+): Promise<readonly string[] | Problem> {
   const changed = await integration.own.changedPaths(`${before}^{tree}`, `${commit}^{tree}`);
+  if (isProblem(changed)) return changed;
   const marked: string[] = [];
-  for (const { path, after } of isProblem(changed) ? [] : changed) {
+  for (const { path, after } of changed) {
     const isMarked = async (at: string) => MARKS.test((await integration.readFile(at, path)) ?? '');
     if (!after) continue;
     if (isMadeUp(path) || ((await isMarked(commit)) && !(await isMarked(before)))) marked.push(path);

@@ -169,6 +169,7 @@ async function build(world: QueueWorld, entry: Queued, onto: string): Promise<st
   if (built.kind === 'conflict') return sendBack(world, entry, conflictBack(built.conflicts, number));
   const { commit } = built;
   const marked = await unsolved(integration, onto, commit);
+  if (isProblem(marked)) return formatProblem(marked);
   if (marked.length > 0)
     return sendBack(world, entry, { why: 'conflict', files: marked, number, detail: '' });
   // A review is of a change: another change was not reviewed.

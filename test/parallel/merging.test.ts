@@ -59,6 +59,8 @@ describe('marks of a conflict', () => {
     ['that are new', 'a', MARKS, ['a.txt']],
     ['that were there before', MARKS, `${MARKS}more\n`, []],
     ['of which only one is there', 'a', '=======\nA heading\n', []],
+    ['that are longer, as .gitattributes can have them', 'a', MARKS.replace(/[<=>]{7}/g, '$&$&'), ['a.txt']],
+    ['in a file with CRLF', 'a', MARKS.replaceAll('\n', '\r\n'), ['a.txt']],
     ['that do not begin their lines', 'a', MARKS.replaceAll('\n', '\n  ').replace(/^/, '  '), []],
   ])('%s', async (_, before, after, files) => {
     const git = memory({ 'a.txt': before });
