@@ -1,5 +1,5 @@
 /** A parallel run that is killed and stopped again and again lands the same as one that is left alone: nothing unchecked, nothing twice, nothing lost. */
-import { cpSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { cpSync, existsSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { expect, test } from 'vitest';
 import { lookAt } from '../../src/store/overview.ts';
@@ -54,8 +54,9 @@ interface CameTo {
 }
 
 interface Stop {
-  /** Milliseconds after its start. */
+  /** Milliseconds after its start, or after its first worktree was made: between that and its first agent. */
   readonly after: number;
+  readonly from?: 'worktree';
   readonly signal: NodeJS.Signals;
 }
 
@@ -78,13 +79,30 @@ async function run(rig: LaneRig, stops: readonly Stop[]): Promise<CameTo> {
     const args = canResume ? ['resume', '--json'] : ['prd', 'run', ...FLAGS];
     const { process: child, finished } = startRalph(args, rig.options);
     const stop = stops[part];
-    const timer = stop && setTimeout(() => child.kill(stop.signal), stop.after);
+    const cancel = stop && strike(rig, stop, () => child.kill(stop.signal));
     const end = await finished;
-    clearTimeout(timer);
+    cancel?.();
     const isStopped = end.signal !== null || end.code === 130;
     if (stop && isStopped) kills++;
     else return { result: resultOf(end), kills, seconds: (Date.now() - began) / 1000 };
   }
+}
+
+/** Returns how it is called off. */
+function strike({ project }: LaneRig, { after, from }: Stop, kill: () => void): () => void {
+  let timer: NodeJS.Timeout;
+  const later = () => {
+    timer = setTimeout(kill, after);
+  };
+  const worktrees = project.path('.ralph/worktrees');
+  const isOfRun = (name: string) => !name.startsWith('.') && readdirSync(`${worktrees}/${name}`).length > 0;
+  const look = () => {
+    if (existsSync(worktrees) && readdirSync(worktrees).some(isOfRun)) later();
+    else timer = setTimeout(look, 2);
+  };
+  if (from === 'worktree') look();
+  else later();
+  return () => clearTimeout(timer);
 }
 
 function resultOf(end: Finished): ParallelResult {
@@ -186,10 +204,13 @@ test.each(Array.from({ length: Math.ceil(KILLS / IN_ONE_RUN) }, (_, at) => SEED 
     const { outcome, seconds } = await calmly();
     expect(outcome.stopReason).toBe('all_stories_approved');
     const random = generator(seed);
-    const stops = Array.from({ length: IN_ONE_RUN }, () => ({
-      after: 150 + random() * seconds * 220,
-      signal: SIGNALS[Math.floor(random() * SIGNALS.length)] ?? 'SIGKILL',
-    }));
+    const stops: readonly Stop[] = [
+      { from: 'worktree', after: random() * seconds * 10, signal: 'SIGKILL' },
+      ...Array.from({ length: IN_ONE_RUN - 1 }, () => ({
+        after: 150 + random() * seconds * 220,
+        signal: SIGNALS[Math.floor(random() * SIGNALS.length)] ?? 'SIGKILL',
+      })),
+    ];
     const rig = project();
     const came = await run(rig, stops);
     try {
