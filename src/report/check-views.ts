@@ -4,24 +4,17 @@ import { failureLines } from '../domain/checks/failure.ts';
 import type { LoopCommand } from '../domain/run/event.ts';
 import { knownEntry } from '../domain/run/ledger-entry.ts';
 import type { Verdict } from '../domain/run/verdict.ts';
+import { pick } from '../domain/text/fields.ts';
 import { clip, harmless, oneLine } from '../platform/text.ts';
 import { checkNoun, whyContinue } from './phrases.ts';
 import type { CheckView } from './run-view.ts';
 
 export function checkView(result: CheckResult): CheckView {
-  const { index, command, passed, exitCode, duration, logFile } = result;
+  const { passed, timedOut, duration: seconds, flaked = 0, ungated, logFile } = result;
   return {
-    index,
-    command,
-    passed,
-    exitCode,
-    timedOut: result.timedOut === true,
-    seconds: duration,
-    flaked: result.flaked ?? 0,
-    ungated: result.ungated === true,
-    ...(result.voided !== undefined && { voided: result.voided }),
-    ...(result.clean && { clean: true }),
-    ...(result.without && { without: result.without }),
+    ...pick(result, 'index', 'command', 'passed', 'exitCode'),
+    ...{ timedOut: timedOut === true, seconds, flaked, ungated: ungated === true },
+    ...pick(result, 'voided', 'clean', 'without'),
     logFile,
     ...(!passed && { cause: causeOf(result) }),
   };

@@ -31,11 +31,8 @@ export interface Seconds {
   readonly waiting: number;
 }
 
-export interface CheckView extends Pick<CheckResult, 'voided' | 'clean' | 'without'> {
-  readonly index: number;
-  readonly command: string;
-  readonly passed: boolean;
-  readonly exitCode: number;
+export interface CheckView
+  extends Pick<CheckResult, 'index' | 'command' | 'passed' | 'exitCode' | 'voided' | 'clean' | 'without'> {
   readonly timedOut: boolean;
   readonly seconds: number;
   readonly flaked: number;

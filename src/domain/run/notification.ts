@@ -6,40 +6,32 @@ import { pick } from '../text/fields.ts';
 import { isLimit } from '../turn/trouble.ts';
 import type { LoopCommand, RunEvent } from './event.ts';
 import { endingSentence } from './headline.ts';
+import type { RunOverview } from './overview.ts';
 import { type LoopResult, provenBy } from './result.ts';
 import { formatStandstill } from './standstill.ts';
-import { isSuccess, type StopReason } from './stop-reason.ts';
+import { isSuccess } from './stop-reason.ts';
 import type { Feedback } from './verdict.ts';
 
 export const OCCASIONS = ['stopped', 'waiting', 'stuck', 'question'] as const;
 export type Occasion = (typeof OCCASIONS)[number];
 
 /** What a notify command gets on stdin and a webhook as its body. Fields are only ever added. */
-export interface Notification {
+export interface Notification
+  extends Pick<RunOverview, 'title' | 'iteration' | 'until' | 'stopReason' | 'cost' | 'proof'> {
   readonly version: 1;
   readonly occasion: Occasion;
   readonly runId: string;
   readonly command: LoopCommand;
   readonly agent: string;
-  /** What the run is about; null: unknown. */
-  readonly title: string | null;
   /** The name of the project's folder. */
   readonly project: string;
   /** One sentence for people. */
   readonly message: string;
-  readonly iteration: number;
-  /** When a wait ends, in milliseconds since 1970; null: it does not wait. */
-  readonly until: number | null;
   /** null while the run has not ended. */
   readonly success: boolean | null;
-  readonly stopReason: StopReason | null;
-  /** Dollars; null: unknown. */
-  readonly cost: number | null;
   /** Seconds. */
   readonly duration: number | null;
   readonly branch: string | null;
-  /** What was proven and how, in one line; null while the run has not ended. */
-  readonly proof: string | null;
 }
 
 type Head = Pick<Notification, 'runId' | 'command' | 'agent' | 'title' | 'project'>;
