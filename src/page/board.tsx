@@ -5,7 +5,7 @@ import { dollars } from '../domain/turn/usage.ts';
 import { type BoardView, boardView, type Children, type LaneCard } from '../report/board-view.ts';
 import type { LaneMark } from '../report/lane-history.ts';
 import type { RunReading, RunView } from '../report/run-view.ts';
-import { Column, Section, withCode } from './section.tsx';
+import { Section, withCode } from './section.tsx';
 import { clockTime, useClock } from './time.ts';
 
 /** The address of a run; undefined: it cannot be shown here. */
@@ -35,16 +35,18 @@ export function Board({ run: { view, state }, linkTo, children }: BoardProps) {
       <Waits board={board} view={view} />
       <div class="board is-parallel">
         {shown.map(({ state: column, name, lanes }) => (
-          <Column
+          <section
             key={column}
-            name={name}
-            look={`${column}${lanes.length === 0 ? ' is-empty' : ''}`}
-            count={lanes.length}
+            class={`lane is-${column}${lanes.length === 0 ? ' is-empty' : ''}`}
+            aria-label={name}
           >
+            <h3>
+              {name} <small>{lanes.length}</small>
+            </h3>
             {lanes.map(card => (
               <Card key={card.id} card={card} view={view} linkTo={linkTo} />
             ))}
-          </Column>
+          </section>
         ))}
       </div>
     </Section>

@@ -4,7 +4,6 @@ import { counted, duration } from '../report/numbers.ts';
 import type { RunReading } from '../report/run-view.ts';
 import { Section } from './section.tsx';
 import { useClock } from './time.ts';
-import { Legend, Track } from './time-bar.tsx';
 
 const LEGEND = [
   ['building', 'building'],
@@ -13,7 +12,6 @@ const LEGEND = [
   ['green', 'checks of the candidate, landed'],
   ['red', 'checks failed, sent back'],
 ] as const;
-const RUNNING = ['flaky', 'checks that run'] as const;
 
 export function LaneTimeline({ run: { view, state } }: { readonly run: RunReading }) {
   const now = useClock(state === 'running');
@@ -23,7 +21,7 @@ export function LaneTimeline({ run: { view, state } }: { readonly run: RunReadin
   const whole = Math.max(1, end - startedAt);
   const begun = board.lanes.filter(({ id }) => lanes.spans.some(({ story }) => story === id));
   return (
-    <Section title="Lanes" note={<Legend rows={state === 'running' ? [...LEGEND, RUNNING] : LEGEND} />}>
+    <Section title="Lanes" note={<Legend isRunning={state === 'running'} />}>
       <div class="tracks">
         {begun.map(({ id, title }) => (
           <LaneTrack
@@ -46,7 +44,20 @@ export function LaneTimeline({ run: { view, state } }: { readonly run: RunReadin
   );
 }
 
-interface LaneTrackProps {
+function Legend({ isRunning }: { readonly isRunning: boolean }) {
+  const shown = isRunning ? [...LEGEND, ['flaky', 'checks that run'] as const] : LEGEND;
+  return (
+    <ul class="legend" aria-label="Colours">
+      {shown.map(([look, name]) => (
+        <li key={look} class={`is-${look}`}>
+          {name}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+interface TrackProps {
   readonly name: string;
   readonly title: string;
   readonly spans: readonly LaneSpan[];
@@ -66,43 +77,54 @@ const HEIGHT: Readonly<Record<LaneSpan['kind'], number>> = {
 /** Of the width: what took a moment is still seen. */
 const NARROWEST = 0.004;
 
-function LaneTrack({ name, title, spans, marks, from, whole }: LaneTrackProps) {
+function LaneTrack({ name, title, spans, marks, from, whole }: TrackProps) {
   const share = (at: number) => Math.max(0, Math.min(1, (at - from) / whole));
   return (
-    <Track name={name} title={title} label={trackLabel(name, spans, marks)} look=" is-lane" columns={1}>
-      <rect class="cell is-none" x={0} y={49} width={1} height={2} />
-      {spans.map((span, at) => {
-        const x = share(span.from);
-        const width = Math.max(NARROWEST, share(span.to ?? from + whole) - x);
-        const height = HEIGHT[span.kind];
-        return (
-          <rect
-            key={at}
-            class={`cell ${lookOf(span)}`}
-            x={x}
-            y={50 - height / 2}
-            width={width}
-            height={height}
-          >
-            <title>{spanTitle(span, from + whole)}</title>
-          </rect>
-        );
-      })}
-      {marks
-        .filter(({ kind }) => kind !== 'kept')
-        .map((mark, at) => (
-          <rect
-            key={at}
-            class={`cell ${mark.kind === 'landed' ? 'is-green' : 'is-red'}`}
-            x={Math.min(1 - NARROWEST, share(mark.at))}
-            y={0}
-            width={NARROWEST}
-            height={100}
-          >
-            <title>{`${mark.kind.replaceAll(/[-_]/g, ' ')}: ${mark.text}`}</title>
-          </rect>
-        ))}
-    </Track>
+    <>
+      <bdi class="track-name mono" title={title}>
+        {name}
+      </bdi>
+      <svg
+        class="cells is-lane"
+        viewBox="0 0 1 100"
+        preserveAspectRatio="none"
+        role="img"
+        aria-label={trackLabel(name, spans, marks)}
+      >
+        <rect class="cell is-none" x={0} y={49} width={1} height={2} />
+        {spans.map((span, at) => {
+          const x = share(span.from);
+          const width = Math.max(NARROWEST, share(span.to ?? from + whole) - x);
+          const height = HEIGHT[span.kind];
+          return (
+            <rect
+              key={at}
+              class={`cell ${lookOf(span)}`}
+              x={x}
+              y={50 - height / 2}
+              width={width}
+              height={height}
+            >
+              <title>{spanTitle(span, from + whole)}</title>
+            </rect>
+          );
+        })}
+        {marks
+          .filter(({ kind }) => kind !== 'kept')
+          .map((mark, at) => (
+            <rect
+              key={at}
+              class={`cell ${mark.kind === 'landed' ? 'is-green' : 'is-red'}`}
+              x={Math.min(1 - NARROWEST, share(mark.at))}
+              y={0}
+              width={NARROWEST}
+              height={100}
+            >
+              <title>{`${mark.kind.replaceAll(/[-_]/g, ' ')}: ${mark.text}`}</title>
+            </rect>
+          ))}
+      </svg>
+    </>
   );
 }
 

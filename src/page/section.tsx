@@ -41,25 +41,6 @@ export function Fold({ title, note, open = false, children }: FoldProps) {
   );
 }
 
-interface ColumnProps {
-  readonly name: string;
-  readonly look: string;
-  readonly count: number;
-  readonly children: ComponentChildren;
-}
-
-/** A column of a board. */
-export function Column({ name, look, count, children }: ColumnProps) {
-  return (
-    <section class={`lane is-${look}`} aria-label={name}>
-      <h3>
-        {name} <small>{count}</small>
-      </h3>
-      {children}
-    </section>
-  );
-}
-
 /** Text that scrolls. */
 export function Scrolled(props: ComponentProps<'pre'>) {
   // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard

@@ -1,7 +1,7 @@
 /** The board: what is open, in review, sent back, approved, and how each story got there. */
 import { counted } from '../report/numbers.ts';
 import type { RunView, StoryMove, StoryStatus, StoryView } from '../report/run-view.ts';
-import { Column, Section } from './section.tsx';
+import { Section } from './section.tsx';
 
 interface StoriesProps {
   readonly stories: readonly StoryView[];
@@ -25,11 +25,14 @@ export function Stories({ stories, view, onPick }: StoriesProps) {
         {COLUMNS.map(([status, name]) => {
           const here = stories.filter(story => story.status === status);
           return (
-            <Column key={status} name={name} look={status} count={here.length}>
+            <section key={status} class={`lane is-${status}`} aria-label={name}>
+              <h3>
+                {name} <small>{here.length}</small>
+              </h3>
               {here.map(story => (
                 <Story key={story.id} story={story} view={view} onPick={onPick} />
               ))}
-            </Column>
+            </section>
           );
         })}
       </div>

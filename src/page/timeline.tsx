@@ -5,7 +5,7 @@ import { timePhrases } from '../report/phrases.ts';
 import { type IterationView, type RunView, totalSeconds } from '../report/run-view.ts';
 import { type Cell, type CellState, type Column, checkNames, columnsOf, longestOf } from './columns.ts';
 import { Section } from './section.tsx';
-import { KINDS, Legend, Track } from './time-bar.tsx';
+import { KINDS, Legend } from './time-bar.tsx';
 
 interface TimelineProps {
   readonly view: RunView;
@@ -43,7 +43,7 @@ export function Timeline({ view, onPick }: TimelineProps) {
           <Bars columns={columns} />
         </svg>
         {names.map((name, index) => (
-          <CheckTrack
+          <Track
             key={`${index} ${name}`}
             name={name}
             cells={columns.map(column => column.cells[index] ?? NO_CELL)}
@@ -148,7 +148,7 @@ function WayBack({ view, columns, width }: WayBackProps) {
   );
 }
 
-interface CheckTrackProps {
+interface TrackProps {
   readonly name: string;
   readonly cells: readonly Cell[];
   readonly width: { readonly maxWidth: string };
@@ -161,17 +161,29 @@ const HEIGHT: Record<CellState, number> = { none: 4, green: 36, flaky: 60, excus
 /** What happened once in a hundred iterations is still seen. */
 const LOWEST = 16;
 
-function CheckTrack({ name, cells, width }: CheckTrackProps) {
+function Track({ name, cells, width }: TrackProps) {
   const red = cells.filter(({ state }) => state === 'red').length;
   const now = cells.findLast(({ state }) => state !== 'none')?.state ?? 'none';
   const label = `${name}: red in ${red} of ${cells.length}, ${now === 'none' ? 'never run' : `${now} at the end`}`;
   return (
-    <Track name={name} label={label} style={width} columns={cells.length}>
-      {cells.map(({ state, share }, at) => {
-        const height = Math.max(Math.min(LOWEST, HEIGHT[state]), HEIGHT[state] * share);
-        return <Bar key={at} look={`cell is-${state}`} at={at} top={50 - height / 2} height={height} />;
-      })}
-    </Track>
+    <>
+      <bdi class="track-name mono" title={name}>
+        {name}
+      </bdi>
+      <svg
+        class="cells"
+        style={width}
+        viewBox={`0 0 ${cells.length} 100`}
+        preserveAspectRatio="none"
+        role="img"
+        aria-label={label}
+      >
+        {cells.map(({ state, share }, at) => {
+          const height = Math.max(Math.min(LOWEST, HEIGHT[state]), HEIGHT[state] * share);
+          return <Bar key={at} look={`cell is-${state}`} at={at} top={50 - height / 2} height={height} />;
+        })}
+      </svg>
+    </>
   );
 }
 
