@@ -186,8 +186,8 @@ export function endSession({
 }
 
 /** Loops whose file the user has deleted, and of which nobody has written down that they ended. */
-export function deletedSessions(root: string, env: Env = process.env): readonly SessionFile[] {
-  const { session } = projectPaths(root, env).state();
+export function deletedSessions(root: string): readonly SessionFile[] {
+  const { session } = projectPaths(root).state();
   return namesIn(dirname(session('x'))).flatMap(name => {
     const path = join(root, FOLDER, name);
     if (isThere(path)) return [];

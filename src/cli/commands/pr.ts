@@ -107,17 +107,13 @@ function openPullRequest(
   });
 }
 
-/** `name`: before each line. */
-export function followRequest(
-  call: Call,
-  project: ProjectPaths,
-  name = '',
-): Omit<PullRequestRequest, 'abort' | 'id'> {
+/** What both following a pull request and watching issues take from a call. */
+export function followRequest(call: Call, project: ProjectPaths): Omit<PullRequestRequest, 'abort' | 'id'> {
   const { env, options, output } = call;
   const text = (name: string) => (typeof options[name] === 'string' ? (options[name] as string) : undefined);
   const redact = createRedactor(env);
   const say = (line: string) => {
-    if (!output.quiet) output.error(`${name}${harmless(redact(line))}\n`);
+    if (!output.quiet) output.error(`${harmless(redact(line))}\n`);
   };
   return {
     ...{ project, env, say },

@@ -63,24 +63,13 @@ const tellMessage = ([, text = '']: readonly string[]): Message =>
     : { kind: 'tell', text };
 const withText = [UNIT, TEXT];
 export const tell = acting('tell', withText, '20261116-03 "Dates are in UTC"', sending(tellMessage));
-export const pause = acting(
-  'pause',
-  withText,
-  '20261116-03',
-  sending(() => ({ kind: 'pause' })),
-);
-export const continueUnit = acting(
-  'continue',
-  withText,
-  '20261116-03',
-  sending(() => ({ kind: 'continue' })),
-);
-export const cancel = acting(
-  'cancel',
-  [UNIT],
-  '20261116-03',
-  sending(() => ({ kind: 'cancel', gently: false })),
-);
+const UNIT_EXAMPLE = '20261116-03';
+const pausing = sending(() => ({ kind: 'pause' }));
+const continuing = sending(() => ({ kind: 'continue' }));
+const cancelling = sending(() => ({ kind: 'cancel', gently: false }));
+export const pause = acting('pause', withText, UNIT_EXAMPLE, pausing);
+export const continueUnit = acting('continue', withText, UNIT_EXAMPLE, continuing);
+export const cancel = acting('cancel', [UNIT], UNIT_EXAMPLE, cancelling);
 
 export const drain = acting(
   'drain',
