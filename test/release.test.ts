@@ -1,6 +1,11 @@
 /** `scripts/release.mjs`: what it commits to the branch `release`, and when it refuses. */
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { releaseRepo } from './rig/release.ts';
+
+const ROOT = join(import.meta.dirname, '..');
 
 test('a release holds the built plugin, and the work tree and main are as before', () => {
   const repo = releaseRepo();
@@ -39,6 +44,23 @@ test('the next release follows the one before, and names the source it was built
   expect(repo.git('rev-parse', 'release^1')).toBe(first);
   expect(repo.git('rev-parse', 'release^2')).toBe(repo.git('rev-parse', 'main'));
 });
+
+test.each(['.github/workflows/release.yml', 'docs/releasing.md'])(
+  '%s finds the source of a release, of the first one too',
+  file => {
+    const [command = ''] = /git checkout --detach .*$/m.exec(readFileSync(join(ROOT, file), 'utf8')) ?? [];
+    const repo = releaseRepo();
+    for (const version of [repo.version, '9.9.9']) {
+      if (version !== repo.version) repo.raiseVersion(version);
+      repo.release();
+      const cwd = repo.path(`of-${version}`);
+      repo.git('worktree', 'add', '--quiet', '--detach', cwd, 'release');
+      execFileSync('sh', ['-ec', `${command} 2> /dev/null`], { cwd });
+      expect(repo.git('-C', cwd, 'rev-parse', 'HEAD')).toBe(repo.git('rev-parse', 'main'));
+      repo.git('worktree', 'remove', cwd);
+    }
+  },
+);
 
 test('a version that was released is not released again', () => {
   const repo = releaseRepo();

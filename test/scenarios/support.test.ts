@@ -13,6 +13,8 @@ const SAID = `I have found the key ${KEY} of customer Umbrella.\n<promise>COMPLE
 
 async function afterRun() {
   const project = repo({ 'a.txt': 'a\n' });
+  // Settings are read again when the file is made: nothing has looked for secrets in them before.
+  project.settings({ guardrails: [{ command: `test ${KEY} != x` }] });
   const agent = await fakeAgent('claude', async turn => {
     await turn.write('made.txt', 'made\n');
     return speaks(SAID)(turn);
@@ -61,6 +63,9 @@ test('with --words also what was said, still without secrets', async () => {
   const events = unpacked('all.tar.gz', 'events.jsonl');
   expect(events).toContain('Umbrella');
   expect(events).not.toContain(KEY);
+  const settings = unpacked('all.tar.gz', 'settings.json');
+  expect(settings).toContain('!= x');
+  expect(settings).not.toContain(KEY);
   expect(readFileSync(project.path('all.tar.gz')).length).toBeGreaterThan(100);
 });
 
