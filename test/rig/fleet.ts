@@ -4,8 +4,9 @@ import { constants, existsSync, openSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client } from 'pg';
 import { onTestFinished, vi } from 'vitest';
+import { ralph } from './commands.ts';
 import type { LaneRig } from './lanes.ts';
-import { type RalphOptions, type Running, ralph, startRalph } from './ralph.ts';
+import { type RalphOptions, type Running, startRalph } from './ralph.ts';
 import { folder, type Repo, repo } from './repo.ts';
 import { scriptedClaude } from './scripted-claude.ts';
 

@@ -2,8 +2,8 @@
 import type { Story, StoryList } from '../../src/domain/stories/story.ts';
 import { story, storyList } from '../domain/stories/stories.ts';
 import { init, isTextMode, result, text, toolResult, toolUse } from './claude-stream.ts';
+import { ralph } from './commands.ts';
 import type { FakeTurn, Handler } from './fake-agent.ts';
-import { ralph } from './ralph.ts';
 import { type Repo, repo } from './repo.ts';
 
 export const COMPLETE = '<promise>COMPLETE</promise>';
