@@ -44,7 +44,7 @@ const isUnit = (name: string) => new RegExp(`^(${UNITS.source})`).test(name) && 
 /** A file costs a process of its own, whatever is run in it: so only those with such a test. Of the red team the first of each class is one. */
 const isPromise = (name: string) =>
   /tags: \[?\s*'promise'|^attacks\(/m.test(readFileSync(`test/${name}`, 'utf8'));
-const isWanted = (name: string) => (isCore ? CORE.test(name) : !isQuick || isPromise(name));
+const isWanted = (name: string) => (!isCore || CORE.test(name)) && (!isQuick || isPromise(name));
 const paths = (names: readonly string[]) => names.map(name => `test/${name}`);
 
 /** The longest first: a long file that starts last keeps one core waiting for the other. */

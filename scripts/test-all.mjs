@@ -25,8 +25,12 @@ const STEPS = [
   { name: 'test', command: npm('test') },
   { name: 'build', command: npm('build') },
   { ...tests('rest', 'npx', 'vitest', 'run'), level: 'rest' },
-  // What a function answers on the oldest and on the newest version it answers on the one between.
-  { ...tests('node22', 'npm', 'run', 'test:core', '--', '--project', 'programs'), version: 22 },
+  // What a function answers, and what becomes of the variants of a promise, on the oldest and on the newest version, it is on the one between.
+  {
+    ...tests('node22', 'npm', 'run', 'test:core', '--', '--project', 'programs'),
+    version: 22,
+    level: 'quick',
+  },
   { ...tests('node24', 'npm', 'run', 'test:core', '--'), version: 24 },
   {
     ...tests('browser', 'npx', 'vitest', 'run', '--config', 'test/browser/vitest.config.ts'),
@@ -51,7 +55,8 @@ console.log(`\n${took.join('\n')}`);
 
 async function run({ name, command, version, level, isBeside }) {
   const began = Date.now();
-  const env = version === undefined ? { ...process.env, RALPH_LEVEL: level ?? '' } : withNode(version);
+  const path = version === undefined ? process.env.PATH : pathWith(version);
+  const env = path && { ...process.env, RALPH_LEVEL: level ?? '', PATH: path };
   // Two that print at a time are printed one after the other.
   const log = join(found, `${name}.log`);
   const print = isBeside ? openSync(log, 'w') : 'inherit';
@@ -91,9 +96,9 @@ function shortly(text = '') {
   return text.replaceAll(/\s+/g, ' ').slice(0, 600);
 }
 
-/** With another version of Node; undefined: it could not be had. */
-function withNode(version) {
+/** Where another version of Node comes first; undefined: it could not be had. */
+function pathWith(version) {
   const bin = nodeOf(version);
   if (bin === undefined) console.error(`not Node ${version}`);
-  return bin && { ...process.env, PATH: `${bin}${delimiter}${process.env.PATH}` };
+  return bin && `${bin}${delimiter}${process.env.PATH}`;
 }
