@@ -13,8 +13,13 @@ import type { Repo } from '../rig/repo.ts';
 import { type HeldGit, holdGit } from './hold-git.ts';
 import { agentFolder, type Shape } from './shapes.ts';
 
-/** When a process gets its signal: on the nth event that it prints, after so many milliseconds, while a git that it started stands still, or not at all. */
-export type Moment = { readonly event: number } | { readonly after: number } | HeldGit | undefined;
+/** When a process gets its signal: on the nth event that it prints, or its first of a type, after so many milliseconds, while a git that it started stands still, or not at all. */
+export type Moment =
+  | { readonly event: number }
+  | { readonly type: string }
+  | { readonly after: number }
+  | HeldGit
+  | undefined;
 
 /** What a power cut does beyond a kill: a line half written, or the end of what was not flushed lost. */
 export type Damage = 'none' | 'torn' | 'unflushed';
@@ -145,6 +150,7 @@ function once(
     buffer = lines.pop() ?? '';
     for (const line of lines) events.push(JSON.parse(line).type);
     if (moment && 'event' in moment && events.length >= moment.event) strike();
+    if (moment && 'type' in moment && events.includes(moment.type)) strike();
   });
   const timer = moment && 'after' in moment ? setTimeout(strike, moment.after) : undefined;
   return new Promise(resolve => {
