@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { expect } from 'vitest';
 import { story, storyList } from '../domain/stories/stories.ts';
 import { gitEnv, type Repo } from '../rig/repo.ts';
-import { type Arena, type Attack, attacks } from './rig.ts';
+import { type Arena, type Attack, attacks, type Group } from './rig.ts';
 
 const NAMESPACE = process.platform === 'linux' ? readlinkSync('/proc/self/ns/pid') : '';
 
@@ -55,8 +55,7 @@ chmod +x "$EVIL"`;
 }
 
 /** The turn that plants it, what the user does later, and a look at the runs: nothing ran outside. */
-async function runsNothing(arena: Arena, planted: Planted): Promise<boolean> {
-  const work = arrange(arena, planted);
+async function runsNothing(arena: Arena, work: Repo, planted: Planted): Promise<boolean> {
   const cheat = arena.agent(`${planted.inCheck ? '' : 'sh ./.plant; '}echo b > a.txt; ${DONE}`);
   const honest = arena.agent(`echo c > a.txt; ${DONE}`);
   const path = planted.path?.(work) ?? [];
@@ -67,13 +66,43 @@ async function runsNothing(arena: Arena, planted: Planted): Promise<boolean> {
     // What does not even begin runs nothing, and shows nothing.
     if (planted.later) expect(code, stderr).not.toBe(2);
   }
-  return !existsSync(join(arena.outside, 'ran'));
+  return !hasRun(arena);
+}
+
+const hasRun = ({ outside }: Arena) => existsSync(join(outside, 'ran'));
+
+/** Planted in one repository, which holds all of them or shows that one of them ran. */
+function together(name: string, parts: Readonly<Record<string, Planted>>): readonly Attack[] {
+  const all = Object.values(parts);
+  const { inCheck = false } = all[0] ?? {};
+  const later = all.flatMap(({ later }) => later ?? []);
+  const one: Planted = {
+    plant: all.map(({ plant }) => `( ${plant} )`).join('\n'),
+    files: Object.assign({}, ...all.map(({ files }) => files)),
+    before: (work, arena) => {
+      for (const { before } of all) before?.(work, arena);
+    },
+    inCheck,
+    ...(later.length > 0 && { later: agent => later.flatMap(words => words(agent)) }),
+  };
+  const group: Group = {
+    name,
+    async attempt(arena) {
+      const work = arrange(arena, one);
+      const isHeld = await runsNothing(arena, work, one);
+      // What git does not obey where it is asked plainly was not planted: a sandbox sees to that.
+      work.git('status');
+      if (arena.level === 'contained') expect(hasRun(arena)).toBe(true);
+      return isHeld;
+    },
+  };
+  return Object.entries(parts).map(([name, what]) => ({ ...planted(name, what), group }));
 }
 
 const planted = (name: string, what: Planted): Attack => ({
   name,
   held: { contained: true, sandboxed: true },
-  attempt: arena => runsNothing(arena, what),
+  attempt: arena => runsNothing(arena, arrange(arena, what), what),
 });
 
 const NESTED = `mkdir -p in; git init -q in; echo x > in/x; echo "* filter=x" > in/.gitattributes
@@ -85,16 +114,14 @@ const EVERYTHING = `${ATTRIBUTES}; for what in clean smudge process; do git conf
 for hook in post-checkout post-index-change reference-transaction pre-commit post-commit; do cp "$EVIL" .git/hooks/$hook; done
 git config core.fsmonitor "$EVIL"`;
 
+const inWorktree = (agent: string) => [
+  ['loop', 'Do it', '--check', 'true', '--max-iterations', '1', '--agent', agent, '--worktree=w'],
+];
+
 const LATER: readonly (readonly [when: string, later: NonNullable<Planted['later']>])[] = [
   [
     '`ralph loop`',
     agent => [['loop', 'Do it', '--check', 'true', '--max-iterations', '1', '--agent', agent]],
-  ],
-  [
-    '`ralph loop --worktree`',
-    agent => [
-      ['loop', 'Do it', '--check', 'true', '--max-iterations', '1', '--agent', agent, '--worktree=w'],
-    ],
   ],
   ['`ralph show`, `explain` and `report`', () => [['show'], ['explain'], ['report', '--format', 'html']]],
   ['`ralph simulate`', () => [['simulate', '--check', 'true']]],
@@ -108,21 +135,80 @@ const LATER: readonly (readonly [when: string, later: NonNullable<Planted['later
 ];
 
 attacks('Code of the inside that git would run outside', [
-  planted('A clean filter, named by attributes in the tree', {
-    plant: 'echo "* filter=x" > .gitattributes; git config filter.x.clean "$EVIL"',
+  ...together('Every setting of git that names a program', {
+    'A clean filter, named by attributes in the tree': {
+      plant: 'echo "* filter=x" >> .gitattributes; git config filter.x.clean "$EVIL"',
+    },
+    'A filter process': {
+      plant: 'echo "a.txt filter=p" >> .gitattributes; git config filter.p.process "$EVIL"',
+    },
+    'core.fsmonitor': { plant: 'git config core.fsmonitor "$EVIL"' },
+    Hooks: {
+      plant: `mkdir -p .git/hooks; for hook in post-index-change pre-commit post-commit pre-push reference-transaction post-checkout; do cp "$EVIL" .git/hooks/$hook; done`,
+    },
+    'textconv and diff.external': {
+      plant: `echo "* diff=x" >> .gitattributes; git config diff.x.textconv "$EVIL"; git config diff.external "$EVIL"; git config diff.x.command "$EVIL"`,
+    },
+    'gpg.program': {
+      plant:
+        'git config commit.gpgsign true; git config gpg.program "$EVIL"; git config log.showSignature true',
+    },
+    'A merge driver': {
+      plant: `mkdir -p .git/info; echo "* merge=x" | tee -a .gitattributes >> .git/info/attributes; git config merge.x.driver "$EVIL"; git config merge.default x`,
+    },
+    'core.sshCommand and another address to push to': {
+      plant: 'git config core.sshCommand "$EVIL"; git config --add remote.origin.pushurl ssh://localhost/x',
+    },
+    'remote.origin.receivepack': {
+      plant: `git config --add remote.origin.pushurl "$(git config remote.origin.url)"; git config remote.origin.receivepack "$EVIL"; git config remote.origin.uploadpack "$EVIL"`,
+    },
+    'credential.helper and core.askPass': {
+      plant: `git config credential.helper "!$EVIL"; git config core.askPass "$EVIL"; git config --add remote.origin.pushurl https://localhost:1/x`,
+    },
   }),
-  planted('A clean filter, named by .git/info/attributes', {
-    plant: 'mkdir -p .git/info; echo "* filter=x" > .git/info/attributes; git config filter.x.clean "$EVIL"',
+  ...together('Other places where git reads such settings', {
+    'A clean filter, named by .git/info/attributes': {
+      plant:
+        'mkdir -p .git/info; echo "* filter=x" >> .git/info/attributes; git config filter.x.clean "$EVIL"',
+    },
+    'core.fsmonitor in a file that the settings include': {
+      plant: 'printf "[core]\\n\\tfsmonitor = %s\\n" "$EVIL" > .gitconfig-of-project',
+      files: { '.gitconfig-of-project': '' },
+      before: work => void work.git('config', 'include.path', '../.gitconfig-of-project'),
+    },
+    'core.hooksPath': {
+      plant: `mkdir -p hooks; for hook in post-index-change pre-commit pre-push; do cp "$EVIL" hooks/$hook; done; git config core.hooksPath hooks`,
+    },
+    'An address rewritten with insteadOf': {
+      plant: `git config protocol.ext.allow always; git config "url.ext::$EVIL .insteadOf" /`,
+    },
+    'A repository inside with a clean filter and fsmonitor': { plant: NESTED },
+    "A submodule's own settings": {
+      plant: `git -C sub config core.fsmonitor "$EVIL"; git config -f .git/modules/sub/config core.fsmonitor "$EVIL"; echo y > sub/x`,
+      before(work, arena) {
+        const from = join(arena.home, 'sub');
+        mkdirSync(from);
+        const run = (...args: string[]) => execFileSync('git', args, { cwd: from, env: gitEnv() });
+        run('init', '-q');
+        writeFileSync(join(from, 'x'), 'x\n');
+        run('add', '.');
+        run('commit', '-qm', 'x');
+        work.git('-c', 'protocol.file.allow=always', 'submodule', '--quiet', 'add', from, 'sub');
+        work.git('commit', '-qm', 'sub');
+      },
+    },
+    'An embedded bare repository': {
+      plant:
+        'git init -q --bare bare; git --git-dir=bare config core.fsmonitor "$EVIL"; git --git-dir=bare config core.worktree ..',
+    },
   }),
-  planted('A filter process', {
-    plant: 'echo "* filter=x" > .gitattributes; git config filter.x.process "$EVIL"',
-  }),
-  planted('core.fsmonitor', { plant: 'git config core.fsmonitor "$EVIL"' }),
-  planted('core.fsmonitor, set by a check', { plant: 'git config core.fsmonitor "$EVIL"', inCheck: true }),
-  planted('core.fsmonitor in a file that the settings include', {
-    plant: 'printf "[core]\\n\\tfsmonitor = %s\\n" "$EVIL" > .gitconfig-of-project',
-    files: { '.gitconfig-of-project': '' },
-    before: work => void work.git('config', 'include.path', '../.gitconfig-of-project'),
+  ...together('Planted by a check', {
+    'core.fsmonitor, set by a check': { plant: 'git config core.fsmonitor "$EVIL"', inCheck: true },
+    'Hooks, left by a check': {
+      plant: `mkdir -p .git/hooks; for hook in post-index-change pre-commit post-commit pre-push; do cp "$EVIL" .git/hooks/$hook; done`,
+      inCheck: true,
+    },
+    'A repository inside, made by a check': { plant: NESTED, inCheck: true },
   }),
   planted('core.fsmonitor in config.worktree', {
     plant: 'git config extensions.worktreeConfig true; git config --worktree core.fsmonitor "$EVIL"',
@@ -134,35 +220,6 @@ attacks('Code of the inside that git would run outside', [
   planted('A .git that is a file and leads elsewhere', {
     plant: `cp -r .git .evilgit; git --git-dir=.evilgit config core.fsmonitor "$EVIL"; mv .git .git-old; echo "gitdir: ./.evilgit" > .git`,
   }),
-  planted('Hooks', {
-    plant: `mkdir -p .git/hooks; for hook in post-index-change pre-commit post-commit pre-push reference-transaction post-checkout; do cp "$EVIL" .git/hooks/$hook; done`,
-  }),
-  planted('Hooks, left by a check', {
-    plant: `mkdir -p .git/hooks; for hook in post-index-change pre-commit post-commit pre-push; do cp "$EVIL" .git/hooks/$hook; done`,
-    inCheck: true,
-  }),
-  planted('core.hooksPath', {
-    plant: `mkdir -p hooks; for hook in post-index-change pre-commit pre-push; do cp "$EVIL" hooks/$hook; done; git config core.hooksPath hooks`,
-  }),
-  planted('textconv and diff.external', {
-    plant: `echo "* diff=x" > .gitattributes; git config diff.x.textconv "$EVIL"; git config diff.external "$EVIL"; git config diff.x.command "$EVIL"`,
-  }),
-  planted('gpg.program', {
-    plant:
-      'git config commit.gpgsign true; git config gpg.program "$EVIL"; git config log.showSignature true',
-  }),
-  planted('core.sshCommand and another address to push to', {
-    plant: 'git config core.sshCommand "$EVIL"; git config remote.origin.pushurl ssh://localhost/x',
-  }),
-  planted('An address rewritten with insteadOf', {
-    plant: `git config protocol.ext.allow always; git config "url.ext::$EVIL .insteadOf" /`,
-  }),
-  planted('remote.origin.receivepack', {
-    plant: 'git config remote.origin.receivepack "$EVIL"; git config remote.origin.uploadpack "$EVIL"',
-  }),
-  planted('credential.helper and core.askPass', {
-    plant: `git config credential.helper "!$EVIL"; git config core.askPass "$EVIL"; git config remote.origin.pushurl https://localhost:1/x`,
-  }),
   planted('Hooks of a remote inside of the project', {
     plant:
       'mkdir -p remote.git/hooks; cp "$EVIL" remote.git/hooks/post-receive; cp "$EVIL" remote.git/hooks/pre-receive',
@@ -173,40 +230,26 @@ attacks('Code of the inside that git would run outside', [
       work.write('.git/info/exclude', 'remote.git\n');
     },
   }),
-  planted('A repository inside with a clean filter and fsmonitor', { plant: NESTED }),
-  planted('A repository inside, made by a check', { plant: NESTED, inCheck: true }),
-  planted("A submodule's own settings", {
-    plant: `git -C sub config core.fsmonitor "$EVIL"; git config -f .git/modules/sub/config core.fsmonitor "$EVIL"; echo y > sub/x`,
-    before(work, arena) {
-      const from = join(arena.home, 'sub');
-      mkdirSync(from);
-      const run = (...args: string[]) => execFileSync('git', args, { cwd: from, env: gitEnv() });
-      run('init', '-q');
-      writeFileSync(join(from, 'x'), 'x\n');
-      run('add', '.');
-      run('commit', '-qm', 'x');
-      work.git('-c', 'protocol.file.allow=always', 'submodule', '--quiet', 'add', from, 'sub');
-      work.git('commit', '-qm', 'sub');
-    },
-  }),
-  planted('An embedded bare repository', {
-    plant:
-      'git init -q --bare bare; git --git-dir=bare config core.fsmonitor "$EVIL"; git --git-dir=bare config core.worktree ..',
-  }),
   planted('A partial clone that fetches what is missing', {
     plant: `git config extensions.partialClone origin; git config remote.origin.promisor true; git config remote.origin.uploadpack "$EVIL"; rm -rf .git/objects/??`,
   }),
-  planted('A merge driver', {
-    plant: `mkdir -p .git/info; echo "* merge=x" | tee .gitattributes > .git/info/attributes; git config merge.x.driver "$EVIL"; git config merge.default x`,
-  }),
-  ...LATER.map(([when, later]) =>
-    planted(`Filters, hooks and fsmonitor that are met by ${when}`, { plant: EVERYTHING, later }),
+  ...together(
+    'Filters, hooks and fsmonitor that are met by one command after the other',
+    Object.fromEntries(
+      LATER.map(([when, later]) => [
+        `Filters, hooks and fsmonitor that are met by ${when}`,
+        { plant: EVERYTHING, later },
+      ]),
+    ),
   ),
+  // By itself: another run before it has seen the filter, and refuses to make a worktree without it.
+  planted('Filters, hooks and fsmonitor that are met by `ralph loop --worktree`', {
+    plant: EVERYTHING,
+    later: inWorktree,
+  }),
   planted('A smudge filter in settings that are included on the branch of a worktree alone', {
     plant: `${ATTRIBUTES}; printf '[filter "x"]\\n\\tsmudge = %s\\n\\trequired = true\\n' "$EVIL" > .git/more; git config includeIf.onbranch:ralph/**.path more`,
-    later: agent => [
-      ['loop', 'Do it', '--check', 'true', '--max-iterations', '1', '--agent', agent, '--worktree=w'],
-    ],
+    later: inWorktree,
   }),
   planted('Filters, hooks and fsmonitor that are met when a story list creates its branch', {
     plant: `${EVERYTHING}; touch a.txt`,
