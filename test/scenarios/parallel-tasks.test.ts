@@ -1,8 +1,8 @@
 /** `ralph loop --tasks FILE --parallel N` and `ralph loop … --best-of N`. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
+import { ralph } from '../rig/commands.ts';
 import { landedFiles, type ParallelResult, resultIn, rigFor } from '../rig/lanes.ts';
-import { ralph } from '../rig/ralph.ts';
 import { repo } from '../rig/repo.ts';
 
 const FILES = { 'README.md': '# test\n', '.gitignore': '.ralph/\n' };

@@ -1,7 +1,8 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, watch, writeFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { ralph, startRalph } from '../rig/ralph.ts';
+import { ralph } from '../rig/commands.ts';
+import { startRalph } from '../rig/ralph.ts';
 import { folder, gitEnv, type Repo, repo, scriptedAgent } from '../rig/repo.ts';
 
 const DONE = 'echo "<response>DONE</response>"';
