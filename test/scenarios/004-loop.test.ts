@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { speaks, writesFile } from '../rig/claude-stream.ts';
+import { ralph } from '../rig/commands.ts';
 import { fakeAgent, type Handler, says } from '../rig/fake-agent.ts';
-import { ralph, startRalph } from '../rig/ralph.ts';
+import { startRalph } from '../rig/ralph.ts';
 import { folder, type Repo, repo } from '../rig/repo.ts';
 
 const COMPLETE = '<promise>COMPLETE</promise>';
