@@ -1,8 +1,8 @@
 /** `ralph log`: what of a run somebody wants to see. */
 import { expect, test } from 'vitest';
 import { writesFile } from '../rig/claude-stream.ts';
+import { ralph } from '../rig/commands.ts';
 import { fakeAgent } from '../rig/fake-agent.ts';
-import { ralph } from '../rig/ralph.ts';
 import { repo } from '../rig/repo.ts';
 
 const works = (file: string, words: string) => writesFile(file, '1', words);

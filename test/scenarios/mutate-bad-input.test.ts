@@ -1,7 +1,7 @@
 /** What `ralph mutate` says when it cannot do what was asked, or has nothing to do. */
 import { symlinkSync, writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { ralph } from '../rig/ralph.ts';
+import { ralph } from '../rig/commands.ts';
 import { folder, type Repo, repo } from '../rig/repo.ts';
 
 async function mutate(project: Repo, ...args: string[]) {

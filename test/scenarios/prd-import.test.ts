@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { Story } from '../../src/domain/stories/story.ts';
 import { STATES } from '../domain/stories/stories.ts';
+import { ralph } from '../rig/commands.ts';
 import { fakeAgent } from '../rig/fake-agent.ts';
-import { ralph } from '../rig/ralph.ts';
 import { folder, type Repo, repo } from '../rig/repo.ts';
 import { approve, change, modesOf, prdRun, storyOf, tasks, works } from '../rig/stories.ts';
 

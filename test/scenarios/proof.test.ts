@@ -2,8 +2,8 @@
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { projectPaths, runPaths } from '../../src/store/paths.ts';
+import { ralph } from '../rig/commands.ts';
 import { ledgerOf, promptOf } from '../rig/ledger.ts';
-import { ralph } from '../rig/ralph.ts';
 import { type Repo, repo, scriptedAgent } from '../rig/repo.ts';
 
 /** Its prompt is on stdin. */

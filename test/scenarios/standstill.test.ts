@@ -1,8 +1,8 @@
 /** Getting nowhere, through the real bin: the agent is told first, then the run stops with the evidence. */
 import { describe, expect, test } from 'vitest';
 import { init, result, text, toolResult, toolUse } from '../rig/claude-stream.ts';
+import { ralph } from '../rig/commands.ts';
 import { fakeAgent, type Handler } from '../rig/fake-agent.ts';
-import { ralph } from '../rig/ralph.ts';
 import { type Repo, repo } from '../rig/repo.ts';
 
 const writes =

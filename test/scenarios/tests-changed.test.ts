@@ -2,9 +2,9 @@
 import { expect, test } from 'vitest';
 import { story } from '../domain/stories/stories.ts';
 import { speaks, toolResult, toolUse } from '../rig/claude-stream.ts';
+import { ralph } from '../rig/commands.ts';
 import { fakeAgent, type Handler } from '../rig/fake-agent.ts';
 import { laneRig, runParallel } from '../rig/lanes.ts';
-import { ralph } from '../rig/ralph.ts';
 import { type Repo, repo } from '../rig/repo.ts';
 import { approve, handIn, prdRepo, prdRun, works } from '../rig/stories.ts';
 

@@ -1,8 +1,8 @@
 /** What is said is what is so: models, sums, violations. */
 import { expect, test } from 'vitest';
 import { init, result, text } from '../rig/claude-stream.ts';
+import { ralph } from '../rig/commands.ts';
 import { fakeAgent, says } from '../rig/fake-agent.ts';
-import { ralph } from '../rig/ralph.ts';
 import { repo } from '../rig/repo.ts';
 
 test('a model that the command never sees is not shown as its model', async () => {
