@@ -4,6 +4,7 @@ import { chmodSync, chownSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { hashOfFile } from '../../src/platform/hash.ts';
 import { folder, gitEnv, type Repo, repo, repoAt } from '../rig/repo.ts';
+import { IS_CAMPAIGN } from '../rig/thorough.ts';
 
 /** How a run works in it: where it is, in a worktree, with a clean proof, in lanes. */
 export const WAYS = ['in place', '--worktree', '--proof clean', '--parallel'] as const;
@@ -29,6 +30,12 @@ export interface Kind {
 
 export function outcomeOf({ outcome = 'works' }: Pick<Kind, 'outcome'>, way: Way): Outcome {
   return typeof outcome === 'string' ? outcome : (outcome[way] ?? 'works');
+}
+
+/** A clean proof of a run in place is a run in place, with one step more: where both work, it is enough but for a campaign. */
+export function waysOf(kind: Pick<Kind, 'outcome'>): readonly Way[] {
+  const isOneStepMore = outcomeOf(kind, 'in place') === outcomeOf(kind, '--proof clean');
+  return WAYS.filter(way => IS_CAMPAIGN || way !== 'in place' || !isOneStepMore);
 }
 
 export const FILES = {

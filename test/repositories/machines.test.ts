@@ -1,14 +1,14 @@
 /** Each kind of machine, worked on in each way: it works, or it is refused before anything is spent; and nothing is lost. */
 import { describe, test } from 'vitest';
 import { folder } from '../rig/repo.ts';
-import { project, WAYS } from './kinds.ts';
+import { project, waysOf } from './kinds.ts';
 import { giveTo, MACHINES } from './machines.ts';
 import { tryWay } from './ways.ts';
 
 const PROGRAM = '#!/bin/sh\nls made-*\n';
 
 describe.for(Object.entries(MACHINES))('%s', ([, machine]) => {
-  test.for(WAYS)('%s', async (way, { skip }) => {
+  test.for(waysOf(machine))('%s', async (way, { skip }) => {
     const impossible = machine.impossible?.();
     if (impossible !== undefined) return skip(impossible);
     const [work, spare] = [project({ 'bin/check': PROGRAM }), folder('ralph-spare-')];
