@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync }
 import { dirname } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { withTrailers } from '../../src/workspace/scm.ts';
-import { ralph } from '../rig/ralph.ts';
+import { ralph } from '../rig/commands.ts';
 import { folder, gitEnv, type Repo, repo, repoAt } from '../rig/repo.ts';
 import { FILES } from './kinds.ts';
 import { loop, WRITES } from './rig.ts';

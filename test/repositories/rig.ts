@@ -1,6 +1,7 @@
 /** Runs `ralph loop` with an agent that is a shell script. */
 import { chmodSync, existsSync, readFileSync } from 'node:fs';
-import { type RalphOptions, ralph } from '../rig/ralph.ts';
+import { ralph } from '../rig/commands.ts';
+import type { RalphOptions } from '../rig/ralph.ts';
 import { folder, type Repo } from '../rig/repo.ts';
 
 export interface Looped {
