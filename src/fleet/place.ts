@@ -1,11 +1,14 @@
 /** Where a worker works on a unit: a clone of its repository, made from a mirror that all units of that repository share. */
 import { existsSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { isProblem, type Problem } from '../domain/text/problem.ts';
+import type { RemoteProblem } from '../domain/run/remote-answer.ts';
+import { parseObject } from '../domain/text/json.ts';
+import { isProblem, laterVersion, type Problem } from '../domain/text/problem.ts';
 import { ensureFolder } from '../platform/files.ts';
 import type { Env } from '../platform/git.ts';
 import { sha256 } from '../platform/hash.ts';
 import { type LedgerLine, openJournal, readJournal } from '../store/journal.ts';
+import { LEDGER_FORMAT, laterFormat } from '../store/ledger-end.ts';
 import { newRunPaths, projectPaths, type RunPaths } from '../store/paths.ts';
 import { statePaths } from '../store/state.ts';
 import { withLock } from '../workspace/lock.ts';
@@ -166,11 +169,14 @@ export async function getReady(
   { unit, before }: Claim,
   world: UnitWorld,
   abort: AbortSignal,
-): Promise<Ready | Problem> {
+): Promise<Ready | Problem | RemoteProblem> {
   const { database, folder, env, worker } = world;
   const paths = pathsOf(world, unit);
   const lines = await allLines(database, unit.id);
   const after = lines.at(-1)?.seq ?? 0;
+  const format = laterFormat(parseObject(lines[0]?.text ?? ''));
+  // Another worker may read it.
+  if (format !== undefined) return { ...laterVersion(unit.id, format, LEDGER_FORMAT), answer: 'stop' };
   // One that was reopened may begin with other files, and its ledger has lines that were written elsewhere.
   if (before === worker && existsSync(paths.run) && unit.carry !== null && !unit.reopened) {
     const place = await openPlace(placeFolder(folder, unit.id), env);
