@@ -37,10 +37,11 @@ export function createIntegrityWatch({ protection, inputs, sandbox, emit }: Watc
   const look = () => {
     for (const path of inputs?.changed() ?? []) changed.add(path);
   };
-  const restore = async (iteration: number, copy?: WatchedCopy, by?: string) => {
+  const restore = async (iteration: number, copy?: WatchedCopy, by?: string, mayAdd = false) => {
     const found = (what: readonly string[]) => emit({ type: 'tampered', what });
     const violations = [
       ...(copy?.protected?.restore() ?? []),
+      ...((by !== undefined && (await copy?.protected?.removeNew(mayAdd))) || []),
       ...(sandbox?.restore() ?? []),
       ...(copy?.isApart ? [] : ((await protection?.restore(iteration, { found, pending: [] })) ?? [])),
     ];
@@ -54,22 +55,28 @@ export function createIntegrityWatch({ protection, inputs, sandbox, emit }: Watc
       // What one check leaves above a checkout, the next one would find.
       const above = () => copy?.strangers?.().map(path => `${path} is new`) ?? [];
       let written = (): readonly string[] => [];
+      let writtenInputs = written;
+      let hasBegun = false;
       let inputsIn = (_: boolean): readonly string[] => [];
       return {
         async before() {
           const meanwhile = [...(await restore(iteration, copy)), ...above()];
+          if (!hasBegun) await copy?.protected?.removeNew(true);
+          hasBegun = true;
           look();
           written = (copy?.protected ?? protection)?.watch() ?? written;
+          writtenInputs = inputs?.watch() ?? writtenInputs;
           inputsIn = copy ? changesSince(copy.inputs) : inputsIn;
           return meanwhile;
         },
         async after(command, isSetup = false) {
           look();
-          const changed = await restore(iteration, copy, command);
+          for (const path of writtenInputs()) changed.add(path);
+          const undone = await restore(iteration, copy, command, isSetup);
           // What was changed and put back within the check is nowhere to be seen afterwards, but for its times.
           const touched = written();
           const others = [...inputsIn(isSetup), ...above()];
-          if (changed.length > 0) return [...changed, ...others];
+          if (undone.length > 0) return [...undone, ...others];
           for (const what of touched)
             emit({ type: 'violation', violation: { what, restored: true, by: command } });
           return [...touched, ...others];
@@ -93,9 +100,12 @@ const INSTALLED = /(^|\/)(node_modules|\.?venv|vendor|target)\//;
 function changesSince(inputs: InputWatch): (isSetup: boolean) => readonly string[] {
   const was = Object.entries(inputs.take()).filter(([, hash]) => hash !== '');
   const known = new Set(was.map(([key]) => key.split('#')[0]));
-  return isSetup =>
-    inputs
-      .changed()
-      .filter(path => known.has(path) || !(isSetup || INSTALLED.test(path) || path.startsWith('program ')))
-      .map(path => `${path}, which the checks rest on`);
+  const written = inputs.watch();
+  return isSetup => {
+    const mayBeNew = (path: string) => isSetup || INSTALLED.test(path) || path.startsWith('program ');
+    const changed = inputs.changed().filter(path => known.has(path) || !mayBeNew(path));
+    return [...new Set([...changed, ...(isSetup ? [] : written())])].map(
+      path => `${path}, which the checks rest on`,
+    );
+  };
 }

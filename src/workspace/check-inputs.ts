@@ -1,13 +1,14 @@
 /** Watches what the checks rest on: how it was when the run began, and what is different now. */
 import { lstatSync, readdirSync, readFileSync, readlinkSync, realpathSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { delimiter, isAbsolute, join, resolve } from 'node:path';
+import { delimiter, isAbsolute, join, relative, resolve } from 'node:path';
 import { type CheckInputs, findCheckInputs, inputParts } from '../domain/checks/inputs.ts';
 import { toolFile } from '../domain/checks/tools.ts';
 import { pathPattern } from '../domain/text/glob.ts';
 import { isBelow, tryTo } from '../platform/files.ts';
 import { sha256 } from '../platform/hash.ts';
-import { isSteady, markFrom, statOf } from './keep-files.ts';
+import { GENERATED } from './hidden-files.ts';
+import { isSteady, markFrom, markOf, statOf } from './keep-files.ts';
 import type { Place } from './repository.ts';
 
 /** A hash for each part of each file, by its path from where the checks run; '': it was not there. */
@@ -37,6 +38,15 @@ export function watchCheckInputs({ cwd, env, commands }: InputOptions) {
     },
     /** What is different now, in order. */
     changed: (): readonly string[] => differences(start, hashesOf(place, inputs, start)),
+    /** From now on: returns what is written to until then, whatever it holds then. */
+    watch(): () => readonly string[] {
+      const paths = Object.keys(start).filter(key => start[key] !== '' && !key.startsWith(PROGRAM));
+      const files = [...new Set(paths.map(key => key.split('#')[0] ?? key))];
+      const marks = () => files.map(path => [path, markOf(placeOf({ cwd, env }, path))] as const);
+      const before = new Map(marks());
+      return () =>
+        marks().flatMap(([path, mark]) => (before.get(path) === mark || GENERATED.test(path) ? [] : path));
+    },
   };
 }
 
@@ -90,7 +100,8 @@ function inputPlace(place: Place): InputPlace {
 function hashesOf(place: InputPlace, inputs: CheckInputs, also: InputHashes = {}): InputHashes {
   const { cwd, env } = place;
   const known = Object.keys(also).filter(key => !key.startsWith(PROGRAM));
-  const paths = new Set([...known.map(key => key.split('#')[0] ?? key), ...expand(place, inputs.paths)]);
+  const named = [...expand(place, inputs.paths), ...programsInside(place)];
+  const paths = new Set([...known.map(key => key.split('#')[0] ?? key), ...named]);
   const files = [...paths].filter(path => isWatched(cwd, path));
   return Object.fromEntries([
     ...files.flatMap(path => Object.entries(partsAt({ cwd, env }, path, inputs))),
@@ -122,6 +133,15 @@ function programMark(name: string, { cwd, env, programs }: InputPlace): string {
   return hash;
 }
 
+/** What a script of a check may call by its name alone: all that is in folders of the PATH which lie in the project. */
+function programsInside(place: InputPlace): readonly string[] {
+  const { cwd, env } = place;
+  const folders = (env.PATH?.split(delimiter) ?? []).map(folder => `${relative(cwd, resolve(cwd, folder))}/`);
+  return folders
+    .filter(folder => isBelow(join(cwd, folder), cwd) && folder !== '/' && !GENERATED.test(folder))
+    .flatMap(folder => listed(place, folder).files.map(name => `${folder}${name}`));
+}
+
 function isExecutable(path: string): boolean {
   return ((tryTo(() => statSync(path).mode) ?? 0) & 0o111) !== 0;
 }
@@ -131,9 +151,12 @@ function isWatched(cwd: string, path: string): boolean {
   return !isAbsolute(path) || isBelow(path, cwd);
 }
 
+function placeOf({ cwd, env }: Place, path: string): string {
+  return path.startsWith('~/') ? join(env.HOME || homedir(), path.slice(2)) : resolve(cwd, path);
+}
+
 function partsAt({ cwd, env }: Place, path: string, { scripts }: CheckInputs): InputHashes {
-  const home = path.startsWith('~/') ? join(env.HOME || homedir(), path.slice(2)) : undefined;
-  const at = home ?? (isAbsolute(path) ? path : join(cwd, path));
+  const at = placeOf({ cwd, env }, path);
   const stat = tryTo(() => lstatSync(at, { throwIfNoEntry: false }) ?? 'none');
   if (!stat) return { [path]: 'cannot be looked at' };
   if (stat === 'none') return { [path]: '' };

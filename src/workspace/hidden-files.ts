@@ -88,7 +88,7 @@ export async function ignoredBy(
 }
 
 /** Whoever sets a project up ignores these, and should. */
-const GENERATED =
+export const GENERATED =
   /(^|\/)(node_modules|bower_components|dist|build|out|target|coverage|venv|\.venv|__pycache__|\.(pytest|mypy|ruff)_cache|\.tox|\.gradle|\.next|\.nuxt|\.nyc_output|\.cache|\.eggs|[^/]+\.egg-info)\//;
 
 const PROBE = 'ralph-asks';

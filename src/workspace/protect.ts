@@ -9,11 +9,19 @@
 import { existsSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import type { Violation } from '../domain/run/evidence.ts';
-import type { Problem } from '../domain/text/problem.ts';
+import { isProblem, type Problem } from '../domain/text/problem.ts';
 import { tryTo } from '../platform/files.ts';
 import { type Difference, type FileKeeper, type KeptFile, markFrom, markOf, statOf } from './keep-files.ts';
 import { openOwnGit } from './own-git.ts';
-import { filesAtStart, isThere, newFiles, newUnlisted, type WorkTree } from './protected-files.ts';
+import {
+  type FilesAtStart,
+  filesAtStart,
+  isThere,
+  newFiles,
+  newUnlisted,
+  type WorkTree,
+  watchSubmodules,
+} from './protected-files.ts';
 import { type Place, shownPath } from './repository.ts';
 import { blockedAt, clearPath, moveAside } from './set-aside.ts';
 
@@ -43,29 +51,24 @@ export interface RestoreListener {
 }
 
 export async function createProtection(options: ProtectionOptions) {
-  const { allow = [] } = options;
-  const wrong = [...options.globs, ...allow].flatMap(glob => wrongGlob(glob) ?? [])[0];
-  if (wrong) return wrong;
-  const own = await openOwnGit(options);
-  if ('what' in own) return own;
-  const { top, prefix, root, git, objects } = own;
-  const repository = { top, prefix, root, git, objects, ignoresCase: existsSync(join(top, '.GIT')), allow };
+  const repository = await openTree(options);
+  if ('what' in repository) return repository;
+  const { top } = repository;
   const first = await filesAtStart(repository, options);
   if ('what' in first) return first;
   let start = first;
   const marks = new Map<string, string>();
   const now = (): Kept => ({ repository, marks, ...start });
   const kept = () => keptOffences(now());
-  const unlisted = () => newUnlisted(repository, options, start);
+  const movedSubmodules = watchSubmodules(repository, options);
   const news = async () => {
-    const [{ empty, odd }, files] = await Promise.all([unlisted(), newFiles(repository, options, start)]);
-    return { empty, offences: newOffences(repository, 'what' in files ? files : [...files, ...odd]) };
+    const { empty, found } = await findNews(repository, options, start);
+    const moved = await movedSubmodules(start);
+    return { empty, offences: [...newOffences(repository, found), ...movedOffences(repository, moved)] };
   };
   return {
-    /** How many files are protected. */
-    files: first.kept.size,
-    /** What the user should know: a glob that fits nothing, something that cannot be protected. */
-    notes: first.notes,
+    /** How many files are protected, and what the user should know: a glob that fits nothing, what cannot be protected. */
+    ...{ files: first.kept.size, notes: first.notes },
     /** What was kept, by name. */
     name: () => start.name,
     /** What differs from the start. Changes nothing. */
@@ -83,13 +86,17 @@ export async function createProtection(options: ProtectionOptions) {
       const first = await news();
       const more = undone(first.offences).filter(({ what }) => !pending.includes(what));
       // An empty folder goes without a word: it is nobody's work, and a tool may take it for the file of that name.
-      const { empty } = more.length > 0 ? await unlisted() : first;
+      const { empty } = more.length > 0 ? await newUnlisted(repository, options, start) : first;
       for (const path of empty) tryTo(() => moveAside(top, path, aside));
       return [...undo, ...more].sort(byWhat);
     },
     /** The same files in a copy of the work tree; `aside` takes what is in their way there. */
-    at: (folder: string, aside: string) =>
-      copyAt({ ...now(), marks: new Map(), repository: { ...repository, top: folder } }, aside),
+    at(folder: string, aside: string): ProtectedCopy {
+      const copy = copyOf(repository, folder);
+      return copyAt({ ...now(), marks: new Map(), repository: copy }, aside, () =>
+        findNews(copy, options, start),
+      );
+    },
     /** From the last look on: returns what was written to until the next one, whatever it holds then. */
     watch: () => watchWrites(now()),
     /** From now on the files are protected as they are now: the user has changed them. A problem leaves it as it was. */
@@ -98,8 +105,26 @@ export async function createProtection(options: ProtectionOptions) {
       const next = await filesAtStart(repository, fresh);
       if ('what' in next) return next;
       start = next;
-      return undefined;
     },
+  };
+}
+
+async function openTree(options: ProtectionOptions): Promise<WorkTree | Problem> {
+  const { allow = [] } = options;
+  const wrong = [...options.globs, ...allow].flatMap(glob => wrongGlob(glob) ?? [])[0];
+  if (wrong) return wrong;
+  const own = await openOwnGit(options);
+  if ('what' in own) return own;
+  const { top, prefix, root, git, objects, head, treeOf, changedPaths } = own;
+  const ignoresCase = existsSync(join(top, '.GIT'));
+  return { top, prefix, root, git, objects, head, treeOf, changedPaths, ignoresCase, allow };
+}
+
+function copyOf(tree: WorkTree, folder: string): WorkTree {
+  return {
+    ...tree,
+    top: folder,
+    git: tree.git.with({ GIT_WORK_TREE: folder }).at(join(folder, tree.prefix)),
   };
 }
 
@@ -108,12 +133,37 @@ export interface ProtectedCopy {
   /** Puts them there as they were at the start, and returns what was not so. */
   restore(): readonly Violation[];
   watch(): () => readonly string[];
+  /** Moves aside what is new since it was first asked, and may not be; `mayAdd`: it is let be. */
+  removeNew(mayAdd: boolean): Promise<readonly Violation[]>;
 }
 
-function copyAt(files: Kept, aside: string): ProtectedCopy {
+interface News {
+  readonly empty: readonly string[];
+  readonly found: readonly string[] | Problem;
+}
+
+async function findNews(tree: WorkTree, options: ProtectionOptions, start: FilesAtStart): Promise<News> {
+  const [{ empty, odd }, files] = await Promise.all([
+    newUnlisted(tree, options, start),
+    newFiles(tree, options, start),
+  ]);
+  return { empty, found: isProblem(files) ? files : [...files, ...odd] };
+}
+
+function copyAt(files: Kept, aside: string, news: () => Promise<News>): ProtectedCopy {
+  // What it was filled with: whatever the rules say of that, no command has made it.
+  let known: ReadonlySet<string> | undefined;
   return {
     restore: () => toViolations(keptOffences(files), aside),
     watch: () => watchWrites(files),
+    async removeNew(mayAdd) {
+      const { empty, found } = await news();
+      const all = isProblem(found) ? found : [...found, ...empty];
+      const before = known;
+      if (!isProblem(all) && (mayAdd || !before)) known = new Set(all);
+      const fresh = isProblem(all) ? all : all.filter(path => !(mayAdd || !before || before.has(path)));
+      return toViolations(newOffences(files.repository, fresh), aside);
+    },
   };
 }
 
@@ -145,8 +195,16 @@ function watchWrites({ repository: { prefix }, marks }: Kept): () => readonly st
   const before = [...marks];
   return () =>
     before
-      .filter(([path, mark]) => marks.get(path) !== mark)
-      .map(([path]) => `${shownPath(relative(prefix, path))} was changed and put back`);
+      .filter(([path, mark]) => marks.get(path) !== mark && marks.get(path) !== UNMOVED)
+      .map(([path]) => `${shownPath(relative(prefix, path)) || '.'} was changed and put back`);
+}
+
+const UNMOVED = 'unmoved';
+
+/** A folder that was moved has another time of change than what was put into it last. */
+function markOfFolder(path: string): string {
+  const stat = statOf(path);
+  return stat && stat.ctimeNs === stat.mtimeNs ? UNMOVED : markFrom(stat);
 }
 
 interface Offence {
@@ -158,7 +216,7 @@ interface Offence {
 function keptOffences({ repository, keeper, kept, marks }: Kept): readonly Offence[] {
   const { top, prefix } = repository;
   const known = new Map<string, string | undefined>();
-  return [...kept].flatMap(([path, file]) => {
+  const offences = [...kept].flatMap(([path, file]) => {
     const place = `${top}/${path}`;
     const blocked = blockedAt(top, path, known);
     const stat = blocked === undefined ? statOf(place) : undefined;
@@ -177,6 +235,8 @@ function keptOffences({ repository, keeper, kept, marks }: Kept): readonly Offen
     };
     return [{ what, undo }];
   });
+  for (const folder of ['', ...known.keys()]) marks.set(`${folder}/`, markOfFolder(join(top, folder)));
+  return offences;
 }
 
 /** What was done to a file, in a sentence without its end. */
@@ -205,6 +265,15 @@ function newOffences(repository: WorkTree, paths: readonly string[] | Problem): 
       what: `${shownPath(relative(prefix, path))} is new`,
       undo: aside => (isThere(repository, path) ? moveAside(top, path, aside) : impossible()),
     }));
+}
+
+/** They are in commits of the agent, which Ralph does not write anew. */
+function movedOffences({ prefix }: WorkTree, paths: readonly string[] | Problem): readonly Offence[] {
+  if (isProblem(paths)) return [{ what: `submodules cannot be looked for: ${paths.what}`, undo: impossible }];
+  return paths.map(path => ({
+    what: `${shownPath(relative(prefix, path))} is on another commit: put it back with a commit`,
+    undo: impossible,
+  }));
 }
 
 /** It is not UTF-8: what has that name is there and cannot be reached by it. */

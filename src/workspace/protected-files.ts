@@ -2,7 +2,7 @@
 import { lstatSync, mkdirSync, readlinkSync, rmSync } from 'node:fs';
 import { dirname, isAbsolute, join, relative } from 'node:path';
 import { pathPattern } from '../domain/text/glob.ts';
-import type { Problem } from '../domain/text/problem.ts';
+import { isProblem, type Problem } from '../domain/text/problem.ts';
 import { errorWords } from '../platform/error-words.ts';
 import { tryTo } from '../platform/files.ts';
 import { complaint } from '../platform/git.ts';
@@ -18,13 +18,15 @@ import {
 } from './keep-files.ts';
 import { ignoreRule } from './own-folder.ts';
 import type { OwnGit } from './own-git.ts';
+import { SUBMODULE } from './own-objects.ts';
 import type { ProtectionOptions } from './protect.ts';
 import { isRalphs, shownPath } from './repository.ts';
 import { blockedAt } from './set-aside.ts';
 import { findUnlisted, ignoredIn, type Unlisted } from './unlisted.ts';
 
 /** Looked at through Ralph's own git directory: what the agent says to git hides nothing. Globs count from `prefix`. */
-export interface WorkTree extends Pick<OwnGit, 'top' | 'prefix' | 'root' | 'git' | 'objects'> {
+export interface WorkTree
+  extends Pick<OwnGit, 'top' | 'prefix' | 'root' | 'git' | 'objects' | 'head' | 'treeOf' | 'changedPaths'> {
   /** `Test` and `test` are the same folder here: asked of the disk, since settings can be changed. */
   readonly ignoresCase: boolean;
   /** Globs of what may change although `**` is protected. */
@@ -40,6 +42,8 @@ export interface FilesAtStart {
   /** Under which they can be asked for again. */
   readonly name: string;
   readonly watched: Watched | undefined;
+  /** The commit that the work was on; undefined: there was none. */
+  readonly base: string | undefined;
 }
 
 /** Only where new files are forbidden. */
@@ -80,7 +84,8 @@ async function lookedUp(
     allowed === 'allow'
       ? undefined
       : await watchNew(repository, keeper, globs, { all: found.paths, paths, kept });
-  return { keeper, kept, notes, watched, name: keepList(keepIn, { kept, watched }) };
+  const base = (await repository.head()).commit;
+  return { keeper, kept, notes, watched, base, name: keepList(keepIn, { kept, watched, base }) };
 }
 
 /** As many files take a while to be made. */
@@ -131,14 +136,14 @@ function keepAll({ top }: WorkTree, keeper: FileKeeper, paths: readonly string[]
 }
 
 function recalled(repository: WorkTree, keepIn: string, name: string): FilesAtStart | Problem {
-  const saved = readList<Pick<FilesAtStart, 'watched'>>(keepIn, name);
+  const saved = readList<Pick<FilesAtStart, 'watched' | 'base'>>(keepIn, name);
   if ('what' in saved) return saved;
-  const { kept, watched, process } = saved;
+  const { kept, watched, base, process } = saved;
   for (const path of kept.keys()) {
     if (blockedAt(repository.top, path) === undefined)
       rmSync(temporaryName(join(repository.top, path), process), { force: true });
   }
-  return { keeper: createFileKeeper(keepIn), kept, notes: [], name, watched };
+  return { keeper: createFileKeeper(keepIn), kept, notes: [], name, watched, base };
 }
 
 interface Found {
@@ -358,26 +363,52 @@ export async function newFiles(
 /** What fits the globs, was not there at the start, and is listed by git neither now nor ever. */
 export async function newUnlisted(
   repository: WorkTree,
-  { globs, except }: Pick<ProtectionOptions, 'globs' | 'except'>,
+  options: Pick<ProtectionOptions, 'globs' | 'except'>,
   { watched }: FilesAtStart,
 ): Promise<Unlisted> {
   if (!watched) return { empty: [], odd: [] };
   const now = await findUnlisted(repository);
   const { allow } = repository;
-  const [all, may] = [patternsOf(repository, globs), patternsOf(repository, allow)];
-  const isProtected = (path: string) =>
-    (allow.length > 0 && globs.includes(EVERYTHING)) || all.some(glob => glob.test(path));
+  const isProtected = fits(repository, options);
   const leadsTo = (path: string) => allow.some(glob => `${repository.prefix}${glob}`.startsWith(`${path}/`));
   const fresh = (paths: readonly string[], before: readonly string[]) =>
-    paths.filter(
-      path =>
-        !before.includes(path) &&
-        !isExcepted(path, except) &&
-        isProtected(path) &&
-        !may.some(glob => glob.test(path)),
-    );
+    paths.filter(path => !before.includes(path) && isProtected(path));
   const { empty, odd } = watched.unlisted;
   return { empty: fresh(now.empty, empty).filter(path => !leadsTo(path)), odd: fresh(now.odd, odd) };
+}
+
+/** Whether a path is protected, file or not. */
+function fits(repository: WorkTree, { globs, except }: Pick<ProtectionOptions, 'globs' | 'except'>) {
+  const { allow } = repository;
+  const [all, may] = [patternsOf(repository, globs), patternsOf(repository, allow)];
+  const isEverything = allow.length > 0 && globs.includes(EVERYTHING);
+  return (path: string) =>
+    (isEverything || all.some(glob => glob.test(path))) &&
+    !isExcepted(path, except) &&
+    !may.some(glob => glob.test(path));
+}
+
+/** Protected submodules that the commits since the start have on another commit, or have made. No snapshot names them. */
+export function watchSubmodules(repository: WorkTree, options: Pick<ProtectionOptions, 'globs' | 'except'>) {
+  const isProtected = fits(repository, options);
+  let last: { readonly between: string; readonly moved: readonly string[] } | undefined;
+  return async ({ base }: FilesAtStart): Promise<readonly string[] | Problem> => {
+    const { commit } = await repository.head();
+    if (commit === undefined || commit === base) return [];
+    const between = `${base} ${commit}`;
+    if (last?.between === between) return last.moved;
+    const [from, to] = [await repository.treeOf(base), await repository.treeOf(commit)];
+    if (isProblem(from)) return from;
+    if (isProblem(to)) return to;
+    const changed = await repository.changedPaths(from, to);
+    if (isProblem(changed)) return changed;
+    const moved = changed
+      .filter(({ before, after }) => before?.mode === SUBMODULE || after?.mode === SUBMODULE)
+      .map(({ path }) => path)
+      .filter(path => isProtected(path) || isProtected(`${path}/a`));
+    last = { between, moved };
+    return moved;
+  };
 }
 
 function patternsOf({ prefix, ignoresCase }: WorkTree, globs: readonly string[]): readonly RegExp[] {

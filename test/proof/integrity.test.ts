@@ -1,5 +1,5 @@
 /** What the checks rest on must stay as it is while they run: who changed it is named, and the round is void. */
-import { chmodSync, renameSync, statSync, utimesSync } from 'node:fs';
+import { chmodSync, linkSync, renameSync, statSync, utimesSync } from 'node:fs';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { Violation } from '../../src/domain/run/evidence.ts';
 import { createIntegrityWatch } from '../../src/proof/integrity.ts';
@@ -16,6 +16,7 @@ function protectedFiles() {
   const now = { changed: [] as Violation[], touched: [] as string[] };
   const there: ProtectedCopy = {
     restore: () => now.changed.splice(0),
+    removeNew: async () => [],
     watch: () => () => now.touched.splice(0),
   };
   return { now, there };
@@ -63,8 +64,43 @@ test('a program of the PATH is watched where the PATH leads into the project', (
   inputs.take();
   expect(inputs.changed()).toEqual([]);
   chmodSync(place.path('bin/sort'), 0o755);
-  expect(inputs.changed()).toEqual(['program sort']);
+  expect(inputs.changed()).toEqual(['bin/sort', 'program sort']);
 });
+
+test.each(['bin/helper', 'tools/helper', 'tools/sh'])(
+  'what a script could call is watched, too: %s',
+  path => {
+    const place = folder();
+    place.script('check.sh', 'helper');
+    const PATH = `bin:${place.path('tools')}:node_modules/.bin:/usr/bin:/bin`;
+    const inputs = watchCheckInputs({ cwd: place.dir, env: { PATH }, commands: ['sh check.sh'] });
+    inputs.take();
+    place.script('node_modules/.bin/helper', 'exit 0');
+    expect(inputs.changed()).toEqual([]);
+    place.script(path, 'exit 0');
+    expect(inputs.changed()).toContain(path);
+  },
+);
+
+test.each(['a check input', 'one by another name', 'one that comes back'])(
+  '%s that is changed and put back within a check is named',
+  how => {
+    const place = folder();
+    place.write('check.sh', 'exit 1\n');
+    const inputs = watchCheckInputs({ cwd: place.dir, env: {}, commands: ['sh check.sh && sh dist/a.sh'] });
+    inputs.take();
+    const written = inputs.watch();
+    expect(written()).toEqual([]);
+    const [at, aside] = [place.path('check.sh'), place.path('aside')];
+    if (how.includes('another')) linkSync(at, aside);
+    if (how.includes('back')) renameSync(at, aside);
+    else place.write(how.includes('another') ? 'aside' : 'check.sh', 'exit 0\n');
+    if (how.includes('back')) renameSync(aside, at);
+    else place.write('check.sh', 'exit 1\n');
+    expect(inputs.changed()).toEqual([]);
+    expect(written()).toEqual(['check.sh']);
+  },
+);
 
 test('a script that is new counts where a pattern is run', () => {
   const place = folder();

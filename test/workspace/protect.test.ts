@@ -382,6 +382,102 @@ describe('new files, where they are forbidden', () => {
     expect(await protection.restore(1)).toEqual([]);
     expect(existsSync(work.path('test/sub/x'))).toBe(true);
   });
+
+  test.for(['test/sub', 'lib'])(
+    'a commit that has %s on another commit cannot be undone, and is said',
+    async at => {
+      const inner = repo({ x: 'x\n' });
+      const work = repo(FILES);
+      const add = () =>
+        work.git('-c', 'protocol.file.allow=always', 'submodule', '--quiet', 'add', inner.dir, at);
+      if (at !== 'lib') add();
+      work.git('commit', '-qm', 'start', '--allow-empty');
+      const only = { globs: ['**'], allow: ['src/**'], newFiles: 'forbid' } as const;
+      const protection = await protect(work, only);
+      if (at === 'lib') add();
+      else work.git('-C', at, 'commit', '-qm', 'agent', '--allow-empty');
+      work.git('add', '-A');
+      work.git('commit', '-qm', 'agent');
+      const what = `${at} is on another commit: put it back with a commit`;
+      expect(await protection.restore(1)).toContainEqual({ what, restored: false });
+      // The same where it is asked later, from what was kept.
+      const later = await protect(work, only);
+      expect(await later.restore(1)).toEqual([]);
+      work.git('reset', '-q', '--hard', 'HEAD~1');
+      expect((await protection.restore(2)).filter(({ restored }) => !restored)).toEqual([]);
+    },
+  );
+});
+
+describe('a folder that was moved while a check ran', () => {
+  const moved: Readonly<Record<string, (work: Repo) => void>> = {
+    'and put back': () => {},
+    'with a link in its place meanwhile': work => {
+      symlinkSync('src', work.path('test'));
+      rmSync(work.path('test'));
+    },
+    'with the time of its files set back': work => utimesSync(work.path('src/away'), 0, 0),
+  };
+
+  test.for(Object.entries(moved))('%s, is named', async ([, meanwhile]) => {
+    const work = repo(FILES);
+    const protection = await protect(work);
+    await protection.restore(1);
+    const written = protection.watch();
+    renameSync(work.path('test'), work.path('src/away'));
+    meanwhile(work);
+    renameSync(work.path('src/away'), work.path('test'));
+    expect(await protection.restore(1)).toEqual([]);
+    expect(written()).toEqual(['test was changed and put back']);
+  });
+
+  test('is not one in which files came and went', async () => {
+    const work = repo(FILES);
+    const protection = await protect(work);
+    await protection.restore(1);
+    const written = protection.watch();
+    work.write('test/deep/tmp', 'x\n');
+    rmSync(work.path('test/deep/tmp'));
+    work.write('test/cache/x', 'x\n');
+    expect(await protection.restore(1)).toEqual([]);
+    expect(written()).toEqual([]);
+  });
+});
+
+describe('in a copy, where new files are forbidden', () => {
+  const news: Readonly<Record<string, readonly [path: string, make: (copy: Repo) => void]>> = {
+    'a file': ['a.sh', copy => copy.write('a.sh', 'exit 0\n')],
+    'a link': ['check', copy => symlinkSync('src/a.js', copy.path('check'))],
+    'an empty folder': ['check', copy => execFileSync('mkdir', [copy.path('check')])],
+    'a named pipe': ['check', copy => execFileSync('mkfifo', [copy.path('check')])],
+    'a file behind a new rule': [
+      'test/.gitignore',
+      copy => {
+        copy.write('test/.gitignore', '*\n');
+        copy.write('test/x', 'x\n');
+      },
+    ],
+  };
+
+  test.for(Object.entries(news))('%s that a check leaves is moved aside', async ([, [path, make]]) => {
+    const work = repo({ ...FILES, '.gitignore': 'made/\n' });
+    const only = { globs: ['**'], allow: ['src/**'], newFiles: 'forbid' } as const;
+    const protection = await protect(work, only);
+    const copy = folder();
+    execFileSync('cp', ['-r', 'src', 'test', '.gitignore', copy.dir], { cwd: work.dir });
+    copy.write('filled', 'x\n');
+    const there = protection.at(copy.dir, folder().dir);
+    expect(await there.removeNew(false)).toEqual([]); // what it was filled with
+    copy.write('setup', 'x\n');
+    expect(await there.removeNew(true)).toEqual([]);
+    copy.write('made/a.js', 'x\n');
+    copy.write('src/new.js', 'x\n');
+    make(copy);
+    expect(await there.removeNew(false)).toContainEqual({ what: `${path} is new`, restored: true });
+    expect(existsSync(copy.path(path))).toBe(false);
+    expect(await there.removeNew(false)).toEqual([]);
+    expect(existsSync(copy.path('made/a.js')) && existsSync(copy.path('setup'))).toBe(true);
+  });
 });
 
 describe('globs', () => {

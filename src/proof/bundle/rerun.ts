@@ -56,6 +56,7 @@ function filesIn(folder: string, files: Predicate['protected']): ProtectedCopy {
   const marks = () => files.map(({ path }) => [path, markOf(join(folder, path))] as const);
   return {
     restore: () => [],
+    removeNew: async () => [],
     watch() {
       const before = new Map(marks());
       return () =>
