@@ -123,11 +123,11 @@ async function measureDelays(world, times) {
     takeovers.push((Date.now() - killed) / 1000);
     await postgres.sql("delete from ralph.worker where seen_at < now() - interval '5 seconds'");
     await turn();
-    const told = Date.now();
+    const sent = Date.now();
     world.ralph('fleet', 'cancel', unit);
     const ended = () => postgres.sql("select 1 from ralph.unit where id = $1 and state = 'cancelled'", unit);
     await until('the end of the unit', async () => (await ended()).length > 0);
-    cancels.push(Math.max(0, statSync(beat).mtimeMs - told) / 1000);
+    cancels.push(Math.max(0, statSync(beat).mtimeMs - sent) / 1000);
     submit(world);
     await turn();
     const asked = Date.now();
@@ -150,7 +150,7 @@ async function until(what, holds) {
   }
 }
 
-/** Seconds of CPU of an iteration, at most, without what workers cost that hold units: less than a tenth cannot be told from noise. */
+/** Seconds of CPU of an iteration, at most, without what workers cost that hold units: less than a tenth cannot be distinguished from noise. */
 const workOf = ({ cpu, held, seconds, iterations }) =>
   Math.max(cpu - WORKERS * held * seconds, cpu / 10) / iterations;
 const cores = work => (AGENTS / ITERATION) * workOf(work) + (AGENTS / SLOTS) * work.held;

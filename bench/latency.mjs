@@ -56,7 +56,7 @@ async function signal(folder, rounds) {
   const samples = [];
   for (let round = 0; round < rounds; round++) {
     const begun = join(folder, `begun-${round}`);
-    // The agent has numbers of its own for its processes: this one is known by what it was told.
+    // The agent has numbers of its own for its processes: this one is known by its arguments.
     const time = `1000.${process.pid}${round}`;
     const agent = script(join(folder, 'sleeper'), `#!/bin/sh\nsleep ${time} & echo yes > '${begun}'; wait\n`);
     const child = spawn(node, [bin, 'run', '-p', 'go', '--agent', agent, '-m', '1'], {

@@ -77,15 +77,15 @@ export interface Dialogue {
 }
 
 /** What a dialogue is about. */
-export interface Talk extends Pick<AgentRequest, 'model' | 'permissions'> {
+export interface ConversationRequest extends Pick<AgentRequest, 'model' | 'permissions'> {
   readonly prompt: string;
   readonly cwd: string;
 }
 
 /** The talk of a stream that is only read, not answered: nothing in it is refused. */
-export const UNASKED: Talk = { prompt: '', cwd: '', permissions: 'skip' };
+export const NO_PROMPT: ConversationRequest = { prompt: '', cwd: '', permissions: 'skip' };
 
-export interface Heard {
+export interface Reply {
   readonly events: readonly AgentEvent[];
   /** What is said back on stdin, as it is. */
   readonly say: readonly string[];
@@ -96,7 +96,7 @@ export interface Conversation {
   /** Said first. */
   readonly opening: string;
   /** Must not throw. */
-  hear(line: string): Heard;
+  hear(line: string): Reply;
   /** The agent has answered and was given the prompt. */
   isOpen(): boolean;
   /** Nothing more will be said: its stdin is closed. */
@@ -154,7 +154,7 @@ export interface AgentAdapter {
   errorIn?(stderr: string): string | undefined;
 
   /** How it is talked to, where it does not take its prompt on stdin and work. A conversation is for one turn. */
-  converse?(talk: Talk): Conversation;
+  converse?(talk: ConversationRequest): Conversation;
 
   /** The events of one line of stream output. Must not throw: a line it cannot read is an `unknown` event. */
   read(line: string): readonly AgentEvent[];

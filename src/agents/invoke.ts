@@ -25,8 +25,15 @@ import { noteGarbage } from '../platform/memory.ts';
 import { type OwnedProcess, type ProcessEnd, startConfined } from '../platform/process.ts';
 import { redactFile } from '../platform/redact-file.ts';
 import { startTimer, type Timer } from '../platform/timer.ts';
-import type { AgentAdapter, AgentInvocation, AgentRequest, Conversation, OutputMode, Talk } from './agent.ts';
-import { createDoor, createReader, printsRecords } from './reader.ts';
+import type {
+  AgentAdapter,
+  AgentInvocation,
+  AgentRequest,
+  Conversation,
+  ConversationRequest,
+  OutputMode,
+} from './agent.ts';
+import { createReader, createRedaction, printsRecords } from './reader.ts';
 
 export interface TurnRequest extends AgentRequest, Prices {
   readonly adapter: AgentAdapter;
@@ -83,17 +90,17 @@ export async function takeTurn(request: TurnRequest, invocation: AgentInvocation
     const over = request.overBudget(fold.usage());
     if (over) child?.stop(over);
   };
-  const door = createDoor(request.redact, onEvent);
-  const voice = createVoice(request);
+  const redaction = createRedaction(request.redact, onEvent);
+  const agentInput = createAgentInput(request);
   const hasReplyFile = invocation.replyFile !== undefined;
-  const reader = createReader({ ...request, ...voice, hasReplyFile }, door.enter);
+  const reader = createReader({ ...request, ...agentInput, hasReplyFile }, redaction.enter);
 
   writeFolder(invocation);
   child = await startConfined<Why>(request.confinement, {
     argv: invocation.argv,
     cwd,
     env: withAttachedGit({ ...invocation.env, ...env }),
-    input: voice.input,
+    input: agentInput.input,
     stdout: chunk => {
       raw?.write(chunk);
       reader.push(chunk);
@@ -107,7 +114,7 @@ export async function takeTurn(request: TurnRequest, invocation: AgentInvocation
   });
   for (const { after, by } of request.deadlines)
     timers.after(after, () => child?.stop(by, by === 'max-time' ? 'briefly' : 'gently'));
-  timers.after(PATIENCE, () => voice.isUnanswered() && child?.stop('unanswered'));
+  timers.after(PATIENCE, () => agentInput.isUnanswered() && child?.stop('unanswered'));
   const abort = () => child?.stop('interrupt', 'at-once');
   request.abort.addEventListener('abort', abort);
   if (request.abort.aborted) abort();
@@ -119,8 +126,8 @@ export async function takeTurn(request: TurnRequest, invocation: AgentInvocation
   reader.end();
   raw?.close();
   for (const notice of noticesOf({ endedBy, leftBehind, leftOut: errors.close() })) request.onNotice(notice);
-  const report = readSideFiles(invocation, adapter, door.enter);
-  door.end();
+  const report = readSideFiles(invocation, adapter, redaction.enter);
+  redaction.end();
   keepFiles(request, report);
   if (invocation.folder) rmSync(invocation.folder.path, { recursive: true, force: true });
   const turn = fold.turn();
@@ -304,7 +311,7 @@ function failed(trouble: Trouble): TurnOutcome {
 }
 
 /** What Ralph says to an agent on its stdin: the prompt, or its side of a conversation. */
-interface Voice {
+interface AgentInput {
   readonly input: string | Readable;
   readonly conversation?: Conversation;
   onSay?(words: readonly string[]): void;
@@ -318,7 +325,9 @@ const PATIENCE = 120_000;
 /** Bytes. */
 const MOST_UNREAD = 1024 * 1024;
 
-export function createVoice(request: Talk & { readonly adapter: AgentAdapter }): Voice {
+export function createAgentInput(
+  request: ConversationRequest & { readonly adapter: AgentAdapter },
+): AgentInput {
   const conversation = request.adapter.converse?.(request);
   if (!conversation) return { input: request.prompt, isUnanswered: () => false };
   const input = new PassThrough();

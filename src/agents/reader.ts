@@ -9,7 +9,7 @@ import type { AgentEvent } from '../domain/turn/agent-event.ts';
 import { SPOKEN_TAGS } from '../domain/turn/claim.ts';
 import { createEchoFilter, type Passage } from '../domain/turn/echo.ts';
 import { createLineSplitter, type LineSplitter } from '../platform/lines.ts';
-import { type AgentAdapter, type Conversation, type OutputMode, UNASKED } from './agent.ts';
+import { type AgentAdapter, type Conversation, NO_PROMPT, type OutputMode } from './agent.ts';
 import { shortenStrings } from './long-lines.ts';
 
 interface Reading {
@@ -37,7 +37,7 @@ export function createReader(reading: Reading, onEvent: (event: AgentEvent) => v
 export function createStreamReader(
   adapter: AgentAdapter,
   onEvent: (event: AgentEvent) => void,
-  conversation = adapter.converse?.(UNASKED),
+  conversation = adapter.converse?.(NO_PROMPT),
   onSay?: (words: readonly string[]) => void,
 ): LineSplitter {
   const hear = (text: string) => {
@@ -86,7 +86,7 @@ function createTextReader(
 /** An escape sequence, or a line end, that the next piece of the output completes; nothing at the very end. */
 const HALF_ESCAPE = /(?:\x1b(?:\[[0-?]{0,64}[ -/]{0,8}|[\]PX^_][^\x07\x1b\n]{0,4000}|[ -/]{0,8})?|\r)?$/;
 
-export function createDoor(redact: Redact, onEvent: (event: AgentEvent) => void) {
+export function createRedaction(redact: Redact, onEvent: (event: AgentEvent) => void) {
   const words = createStreamRedactor(redact);
   let message: string | undefined;
   const speak = (text: string) => {

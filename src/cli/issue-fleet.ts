@@ -80,7 +80,7 @@ export function openIssueFleet(world: FleetWorld): OwnIssueFleet {
         const done = await submitUnit(database, unit, new Date());
         return isProblem(done) ? done : undefined;
       }),
-    reopen: (id, told) => safely(async () => readings.get(id)?.reopen(told)),
+    reopen: (id, messages) => safely(async () => readings.get(id)?.reopen(messages)),
     cancel: id =>
       safely(async () => {
         const unit = await unitOf(database, id);

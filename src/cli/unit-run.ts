@@ -110,8 +110,8 @@ async function begin(unit: Unit, place: Place, ready: SetUp, world: RunWorld): P
   const note: NoteMerge = left => begins.push({ type: 'merge-left', story: lane, ...left });
   const merged = sentBack && (await mergeLanded(unit, place, world, note));
   if (isProblem(merged)) return merged;
-  const told = sentBack && { ...sentBack, conflicts: withConflicts(sentBack.conflicts, merged) };
-  const job = await jobOf(unit, place, ready, world, told);
+  const merging = sentBack && { ...sentBack, conflicts: withConflicts(sentBack.conflicts, merged) };
+  const job = await jobOf(unit, place, ready, world, merging);
   if (isProblem(job)) return job;
   const opened = await openRun({ ...requestOf(unit, ready, world, job), begins });
   if (isProblem(opened)) return opened;

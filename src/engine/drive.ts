@@ -18,7 +18,7 @@ export async function drive(steps: Steps, world: EngineWorld): Promise<LoopResul
       if (step.kind === 'end') return await end(steps, world, step);
       const ending = await perform(step);
       if (ending) return await end(steps, world, ending);
-      await world.settled();
+      await world.flushed();
     }
   } catch (error) {
     const trouble = diskTrouble(error);
@@ -80,7 +80,7 @@ async function end(steps: Steps, world: EngineWorld, given: End): Promise<LoopRe
   });
   const result = { ...ended, ...steps.findings?.(ended.iterations) };
   world.emit({ type: 'run-ended', result });
-  await world.settled();
+  await world.flushed();
   return result;
 }
 

@@ -55,7 +55,7 @@ async function prepare(steps: Steps, { emit, stop }: EngineWorld): Performed {
 /** To the files of an earlier iteration; what is planned is on the ledger before anything is moved. */
 export async function goBack(
   steps: Steps,
-  { emit, past, settled }: EngineWorld,
+  { emit, past, flushed }: EngineWorld,
   { to, why }: Omit<Extract<Step, { readonly kind: 'restore' }>, 'kind'>,
 ): Performed {
   const from = past().last?.number ?? to;
@@ -66,7 +66,7 @@ export async function goBack(
       return undefined;
     }
     emit({ type: 'restore-started', from, to, why, ...plan });
-    await settled();
+    await flushed();
   }
   const { restoring } = past();
   if (restoring) emit({ type: 'restored', from, to, why, ...(await steps.goBack(restoring)) });
@@ -153,7 +153,7 @@ async function checkTurn(steps: Steps, world: EngineWorld, iteration: number): P
     const measured = await steps.mutate();
     if (!measured) return cutOff();
     emit({ type: 'mutated', iteration, ...measured });
-    verdict = judge(goal, { ...evidence, ...pick(openIteration(world), 'mutation', 'survivorsTold') });
+    verdict = judge(goal, { ...evidence, ...pick(openIteration(world), 'mutation', 'survivorsShown') });
   }
   emit({ type: 'judged', iteration, verdict, ...seen, limits: goal.limits });
   return undefined;
@@ -222,7 +222,7 @@ async function finish(steps: Steps, world: EngineWorld, iteration: number, secon
   const { turn, checks, clean, judged, story } = openIteration(world);
   if (!turn || !judged) return undefined;
   const commits = turn.outcome.kind !== 'failed' && isGreen([...checks, ...clean]);
-  if (commits && !(await settleTasks(steps, world, iteration))) return undefined;
+  if (commits && !(await finishTasks(steps, world, iteration))) return undefined;
   world.secure(); // hooks of git have run
   const done = steps.assignment?.().story;
   world.emit({
@@ -240,7 +240,7 @@ async function finish(steps: Steps, world: EngineWorld, iteration: number, secon
 }
 
 /** False: they were cut off with the run, or a hook has changed what was committed: then the checks run again. */
-async function settleTasks(steps: Steps, world: EngineWorld, iteration: number): Promise<boolean> {
+async function finishTasks(steps: Steps, world: EngineWorld, iteration: number): Promise<boolean> {
   if (!(await steps.commit(iteration, openIteration(world).tasks))) return false;
   const { judged, tasks } = openIteration(world);
   if (!judged) return false;

@@ -17,7 +17,7 @@ export interface PauseCare {
 export interface Steering {
   /** Waits as long as the run is paused; answers the seconds. */
   pausePoint(iteration: number): Promise<number>;
-  /** The prompt with what the user has to say. Recorded as told, and told once. */
+  /** The prompt with what the user has to say. Recorded as delivered, and delivered once. */
   addHints(iteration: number, prompt: string): string;
   /** Records what the user has answered since. */
   takeAnswers(): void;

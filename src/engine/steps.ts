@@ -48,7 +48,7 @@ export interface Steps {
   restore(iteration: number, pending: readonly string[]): Promise<readonly Violation[]>;
   check(iteration: number): Promise<readonly CheckResult[]>;
   /** What is known of the files that the last round of checks saw, or `look`, where there is none. */
-  checked?(): Pick<Judged, 'inputsChanged' | 'unsettled' | 'snapshot' | 'files'>;
+  checked?(): Pick<Judged, 'inputsChanged' | 'unstable' | 'snapshot' | 'files'>;
   /** Before a run is done: the checks once more where they have changed files, so that the first of them saw what the last one left. */
   confirm?(iteration: number): Promise<readonly CheckResult[]>;
   /** All checks once more, in a checkout of the tree that is handed over. undefined: they have seen that tree, and no clean proof was asked for. */
@@ -118,7 +118,7 @@ export interface EngineWorld {
   readonly stop: StopRequest;
   readonly disk: Disk;
   /** What was emitted is kept. */
-  settled(): Promise<void>;
+  flushed(): Promise<void>;
   /** Whatever ran is gone: no link of its making is left in Ralph's own folder when something is written there. */
   secure(): void;
   /** Puts back what was deleted of Ralph's own folder in the project, and the worktree. */

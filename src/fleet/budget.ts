@@ -180,7 +180,7 @@ const OVERDRAFT = 4;
 /** The budget of one unit. What it answers at once it has asked for before. */
 export function unitBudget({ database, unit, now, cut }: UnitWorld): Budget & {
   /** When what was spent is on record. Must not throw. */
-  settled(): Promise<void>;
+  flushed(): Promise<void>;
 } {
   const accounts = accountsOf(database, unit, now);
   const { budget } = unit;
@@ -190,7 +190,7 @@ export function unitBudget({ database, unit, now, cut }: UnitWorld): Budget & {
   if (budget === null)
     return {
       ...{ accounts, reserve: () => 'yes', overdrawn: () => undefined },
-      ...{ settle() {}, settled: async () => {} },
+      ...{ charge() {}, flushed: async () => {} },
     };
   const record = (turn: PaidTurn) =>
     untilDone(() => spend(database, unit, turn), { troubled() {}, abort: cut });
@@ -219,11 +219,11 @@ export function unitBudget({ database, unit, now, cut }: UnitWorld): Budget & {
       if (cost > limit('cost')) return 'max-cost';
       return (totalTokens(tokens) ?? 0) > limit('tokens') ? 'max-tokens' : undefined;
     },
-    settle(turn) {
+    charge(turn) {
       answer = 'wait';
       spending = spending.then(() => record(turn));
     },
-    settled: () => spending,
+    flushed: () => spending,
   };
 }
 

@@ -1,4 +1,4 @@
-/** What units are told: by whom, and whether their worker has heard it. */
+/** The commands to units: by whom, and whether their worker has heard it. */
 import { type Message, messageId, roundId } from '../store/inbox.ts';
 import type { LedgerLine } from '../store/journal.ts';
 import type { Sent } from '../store/send.ts';
@@ -7,7 +7,7 @@ import { LEASE_TIME } from './lease.ts';
 import { OVER, type Unit, type UnitState } from './unit.ts';
 import { cancelUnits, findUnits } from './units.ts';
 
-export interface Told {
+export interface UnitCommand {
   readonly id: string;
   readonly unit: string;
   readonly body: Message;
@@ -21,7 +21,7 @@ export interface Standing {
   /** Of those that were cancelled, and how. */
   readonly cancels: ReadonlyMap<string, 'now' | 'gently'>;
   /** Those whose effect is not on record yet, the oldest first. */
-  readonly commands: readonly Told[];
+  readonly commands: readonly UnitCommand[];
   readonly isDraining: boolean;
   /** The schema was changed meanwhile so that a Ralph of this version cannot work with it. */
   readonly isOutdated: boolean;
@@ -75,11 +75,12 @@ interface Row extends Omit<Standing, 'fences' | 'cancels'> {
 
 const BEGINS = "state in ('ready', 'waiting', 'parked') and coalesce(ready_at, 'epoch') <= now()";
 
-/** What a unit was told and has not heard: whoever begins with it hears it before the first turn. */
-export async function openCommands(database: Querying, unit: string): Promise<readonly Told[]> {
-  const { rows } = await database.query<{ commands: readonly Told[] }>(`select ${openIn('$1')} as commands`, [
-    [unit],
-  ]);
+/** The commands that a unit has not heard: whoever begins with it hears it before the first turn. */
+export async function openCommands(database: Querying, unit: string): Promise<readonly UnitCommand[]> {
+  const { rows } = await database.query<{ commands: readonly UnitCommand[] }>(
+    `select ${openIn('$1')} as commands`,
+    [[unit]],
+  );
   return rows[0]?.commands ?? [];
 }
 
@@ -152,8 +153,8 @@ export async function cancelUnit(
   return units.find(each => each.id === id)?.state;
 }
 
-/** The name under which a command lies in the inbox of its run: the same for every worker that is told. */
-export function messageName({ id, at, body }: Pick<Told, 'id' | 'at' | 'body'>): string {
+/** The name under which a command lies in the inbox of its run: the same for every worker that gets it. */
+export function messageName({ id, at, body }: Pick<UnitCommand, 'id' | 'at' | 'body'>): string {
   const round = roundOf(body);
   return round === undefined
     ? messageId(at, Number(id).toString(16).padStart(8, '0').slice(-8))
@@ -167,16 +168,16 @@ function roundOf(body: Message): string | undefined {
 }
 
 /** Commands whose effect is in these lines: a pause has had its effect when the run continues, and not before. A round has it at its end. */
-export function heardIn(lines: readonly LedgerLine[], told: readonly Told[]): readonly string[] {
+export function heardIn(lines: readonly LedgerLine[], commands: readonly UnitCommand[]): readonly string[] {
   const named = new Map(
-    told.filter(({ body }) => roundOf(body) === undefined).map(each => [messageName(each), each]),
+    commands.filter(({ body }) => roundOf(body) === undefined).map(each => [messageName(each), each]),
   );
   return lines.flatMap(({ type, text }) => {
     if (type === 'hint-delivered') return named.get(JSON.parse(text).hint)?.id ?? [];
     if (type === 'question-answered') return named.get(JSON.parse(text).message)?.id ?? [];
     if (type !== 'continued') return [];
-    const last = told.findLastIndex(({ body }) => body.kind === 'continue');
-    return told
+    const last = commands.findLastIndex(({ body }) => body.kind === 'continue');
+    return commands
       .slice(0, last + 1)
       .filter(({ body: { kind } }) => kind === 'pause' || kind === 'continue')
       .map(({ id }) => id);

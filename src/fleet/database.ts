@@ -45,11 +45,11 @@ export interface Database {
 }
 
 export interface DatabaseOptions {
-  /** Milliseconds that a statement or a new connection may take; much, unless told. */
+  /** Milliseconds that a statement or a new connection may take; long by default. */
   readonly patience?: number;
   /** More settings of the queue. */
   readonly jobs?: Omit<ConstructorOptions, 'connectionString' | 'schema'>;
-  /** Told of every connection that was lost meanwhile; the next statement opens another. */
+  /** Called for every connection that was lost meanwhile; the next statement opens another. */
   readonly onTrouble?: (what: string) => void;
 }
 
@@ -351,7 +351,7 @@ const ROWS: readonly Row[] = [
   },
   {
     sign: /^57014$/,
-    what: 'the server took too long for a statement, and was told to stop',
+    what: 'the server took too long for a statement, and was asked to stop',
     fix: 'look for what holds it up: pg_stat_activity shows who waits for whom',
   },
   {

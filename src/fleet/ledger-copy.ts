@@ -38,7 +38,7 @@ const ENDS_A_STEP: ReadonlySet<RunEvent['type']> = new Set([
   'judged',
   'scm',
   'iteration-ended',
-  'stories-settled',
+  'stories-updated',
   'restored',
   'run-ended',
 ]);
@@ -56,7 +56,7 @@ export function copyLedger(world: CopyWorld): LedgerCopy {
       world.lost();
     }
   };
-  const settle = async () => {
+  const untilCopied = async () => {
     const hasStep = pending.some(({ type }) => ENDS_A_STEP.has(type));
     const lines = [...pending];
     if (isLost || !hasStep) return send(lines);
@@ -69,7 +69,7 @@ export function copyLedger(world: CopyWorld): LedgerCopy {
     line({ seq, type, text }) {
       if (seq > world.after) pending.push({ seq, type, text });
     },
-    settled: () => inTurn(async () => void (await untilDone(settle, world))),
+    flushed: () => inTurn(async () => void (await untilDone(untilCopied, world))),
     flush: () =>
       inTurn(async () => {
         const end = pending.findIndex(({ type }) => ENDS_A_STEP.has(type));

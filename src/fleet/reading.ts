@@ -36,7 +36,7 @@ export interface UnitReading {
   /** Where the next lines of a unit that is over go as well. */
   extend(world: Pick<CopyWorld, 'lost' | 'troubled' | 'abort'>): RunCopy;
   /** It is over, and is worked on again with this. Returns why not. */
-  reopen(told: readonly Message[]): Promise<Problem | undefined>;
+  reopen(messages: readonly Message[]): Promise<Problem | undefined>;
 }
 
 /** With those that belong to it. */
@@ -64,7 +64,7 @@ export async function openReading(database: Database, env: Env, id: string): Pro
         refused: world.lost,
         figures: () => ({}),
       }),
-    reopen: told => reopenUnit(database, id, told),
+    reopen: messages => reopenUnit(database, id, messages),
   };
 }
 

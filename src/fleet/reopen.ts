@@ -14,16 +14,16 @@ import { unitOf } from './units.ts';
 const MOST_LOOKS = 60;
 const LOOK_EVERY = 500;
 
-/** `told`: what its agent hears. Returns why not; one that somebody else has reopened meanwhile is left alone. */
+/** `messages`: what its agent hears. Returns why not; one that somebody else has reopened meanwhile is left alone. */
 export async function reopenUnit(
   database: Database,
   id: string,
-  told: readonly Message[],
+  messages: readonly Message[],
 ): Promise<Problem | undefined> {
   for (let looks = 0; looks < MOST_LOOKS; looks++) {
     const unit = await unitOf(database, id);
     if (!unit) return { where: id, what: 'there is no such unit any more' };
-    if (!OVER.includes(unit.state) || (await tryToReopen(database, unit, told))) return undefined;
+    if (!OVER.includes(unit.state) || (await tryToReopen(database, unit, messages))) return undefined;
     if (unit.kind !== 'loop') return { where: id, what: 'a list that is over is not worked on again' };
     if (unit.stopReason === 'scm_failed')
       return { where: id, what: `its work is on its worker alone: ${unit.detail ?? ''}` };
@@ -33,9 +33,9 @@ export async function reopenUnit(
 }
 
 /** A job that is left, to show its branch, would be taken for that of the next holder. */
-async function tryToReopen(database: Database, unit: Unit, told: readonly Message[]): Promise<boolean> {
+async function tryToReopen(database: Database, unit: Unit, messages: readonly Message[]): Promise<boolean> {
   const { id, fence } = unit;
-  const carry = told
+  const carry = messages
     .flatMap(each => (each.kind === 'tell' && isCommit(each.carry) ? [each.carry] : []))
     .at(-1);
   await openQueues(database, { ...unit, minVersion: FLEET_VERSION });
@@ -48,9 +48,9 @@ async function tryToReopen(database: Database, unit: Unit, told: readonly Messag
       [id, fence, [...OVER], FLEET_VERSION, carry ?? null],
     );
     if (rowCount !== 1) return false;
-    // What it was told before and has not heard is old by now.
+    // What it was sent before and has not heard is old by now.
     await tx.query('update ralph.command set done_at = now() where unit = $1 and done_at is null', [id]);
-    for (const body of told)
+    for (const body of messages)
       await tx.query('insert into ralph.command (unit, body, given_by) values ($1, $2, $3)', [
         id,
         JSON.stringify(body),

@@ -41,7 +41,7 @@ export interface StoryGiven {
   readonly index?: number;
   /** Of a story: the list as it is believed, as text. */
   readonly list?: string;
-  /** Of a task: what its agent is told. */
+  /** Of a task: what its agent gets to read. */
   readonly task?: string;
   /** What had landed when it began. */
   readonly tip: string;

@@ -21,7 +21,7 @@ import { collectArtifacts, putArtifacts } from './artifacts.ts';
 import { untilAnswered } from './away.ts';
 import { unitBudget } from './budget.ts';
 import { createCarrier } from './carry.ts';
-import { heardIn, messageName, openCommands, type Told } from './commands.ts';
+import { heardIn, messageName, openCommands, type UnitCommand } from './commands.ts';
 import type { Database, Querying } from './database.ts';
 import { copyLedger, type LedgerCopy } from './ledger-copy.ts';
 import { noteLeft, tearDownLane } from './leftovers.ts';
@@ -55,7 +55,7 @@ export interface RunWorld {
   readonly worker: string;
   onEvent(event: RecordedEvent, past: RunState): void;
   sendCommit(commit: string): Promise<string | Problem>;
-  /** What it was told so far is put into its inbox: before its first turn, and when nothing clears that any more. */
+  /** The commands so far are put into its inbox: before its first turn, and when nothing clears that any more. */
   hear(): Promise<void>;
 }
 
@@ -67,7 +67,7 @@ export interface UnitWorld {
   readonly env: Env;
   readonly run: RunUnit;
   /** Ends the lease, in the transaction that releases the unit. */
-  settleJob(tx: Querying): Promise<unknown>;
+  finishJob(tx: Querying): Promise<unknown>;
   /** Another worker has taken it over: said once. */
   onLost(): void;
   say(what: string, unit: string, more?: Readonly<Record<string, unknown>>): void;
@@ -80,7 +80,7 @@ export interface HeldUnit {
   lost(): void;
   cancel(how: 'now' | 'gently'): void;
   /** As often as it is open: each is heard once. */
-  tell(told: Told): void;
+  tell(command: UnitCommand): void;
   /** Finish or leave the step it is in, and give the unit up. */
   leave(how: 'now' | 'after-this-step'): void;
   flush(): Promise<void>;
@@ -96,7 +96,7 @@ export function holdUnit({ unit, before }: Claim, world: UnitWorld): HeldUnit {
   const cut = new AbortController();
   const cutSoon = () => setTimeout(() => cut.abort(), LAST_PUSH).unref();
   const held: Held = {
-    ...{ unit, stop, isLost: false, isListening: false, cut: cut.signal, told: [] },
+    ...{ unit, stop, isLost: false, isListening: false, cut: cut.signal, commands: [] },
     lost() {
       if (!held.isLost) world.onLost();
       held.isLost = true;
@@ -114,7 +114,7 @@ export function holdUnit({ unit, before }: Claim, world: UnitWorld): HeldUnit {
       stop.request('cancelled', how === 'now' ? 'now' : 'after-this-step');
       if (how === 'now') cutSoon();
     },
-    tell: told => tell(world, held, told),
+    tell: command => tell(world, held, command),
     leave(how) {
       stop.request('interrupted', how);
       if (how === 'now') cutSoon();
@@ -123,11 +123,11 @@ export function holdUnit({ unit, before }: Claim, world: UnitWorld): HeldUnit {
   };
 }
 
-function tell(world: UnitWorld, held: Held, told: Told): void {
+function tell(world: UnitWorld, held: Held, command: UnitCommand): void {
   // Before that its place may be made anew, with its inbox, or emptied for whoever resumes it by hand.
-  if (!held.isListening || held.told.some(({ id }) => id === told.id)) return;
-  putMessage(pathsOf(world, held.unit), told.body, messageName(told));
-  held.told.push(told);
+  if (!held.isListening || held.commands.some(({ id }) => id === command.id)) return;
+  putMessage(pathsOf(world, held.unit), command.body, messageName(command));
+  held.commands.push(command);
 }
 
 interface Held {
@@ -142,8 +142,8 @@ interface Held {
   trouble?: string | undefined;
   copy?: LedgerCopy;
   isListening: boolean;
-  /** What it was told, the oldest first. */
-  readonly told: Told[];
+  /** The commands to it, the oldest first. */
+  readonly commands: UnitCommand[];
   /** What the remote does not take, in its words. */
   refused?: string;
 }
@@ -168,7 +168,7 @@ async function workOn(before: string | null, world: UnitWorld, held: Held): Prom
     figures: () => figures,
     carry: createCarrier(place.own, paths, push, () => wayBackTrees(past)).carry,
     write: progress =>
-      writeProgress(database, unit, { ...progress, heard: heardIn(progress.lines, held.told) }),
+      writeProgress(database, unit, { ...progress, heard: heardIn(progress.lines, held.commands) }),
     refused(problem) {
       held.refused = formatProblem(problem);
       stop.request('scm_failed', 'now', held.refused);
@@ -193,7 +193,7 @@ async function workOn(before: string | null, world: UnitWorld, held: Held): Prom
       for (const each of await openCommands(database, unit.id).catch(() => [])) tell(world, held, each);
     },
   });
-  await budget.settled();
+  await budget.flushed();
   const left = await tearDownLane(paths, env);
   if (left) say('left', unit.id, { why: formatProblem(left) });
   if (held.isLost) say('lost', unit.id);
@@ -309,7 +309,7 @@ async function finish(
   if (shown) say('not-shown', unit.id, { why: formatProblem(shown) });
   if (shown?.answer === 'stop') await noteNotShown(database, unit, formatProblem(shown));
   // Else whoever gets the job tries it again.
-  if (!shown || shown.answer === 'stop') await world.settleJob(database);
+  if (!shown || shown.answer === 'stop') await world.finishJob(database);
   say(state, unit.id, { reason: stopReason, head });
   return false;
 }
@@ -319,7 +319,7 @@ async function release(
   world: UnitWorld,
   held: Held,
   ending: Ending,
-  endLease: (tx: Querying) => Promise<unknown> = world.settleJob,
+  endLease: (tx: Querying) => Promise<unknown> = world.finishJob,
 ): Promise<boolean> {
   const { unit, cut } = held;
   const give = () =>

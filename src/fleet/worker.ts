@@ -1,5 +1,5 @@
 /**
- * A worker: takes units as it has free slots, shows that it is alive, hears what it is told, and gives everything back when it is asked to
+ * A worker: takes units as it has free slots, shows that it is alive, takes commands, and gives everything back when it is asked to
  * end. One loop for all its slots: each look at the database is for all of them.
  */
 
@@ -16,7 +16,7 @@ import { flawOf, type Queued, queueOf, type Unit } from './unit.ts';
 import { claimUnit, hasPullRequest, noteNotShown, unitOf } from './units.ts';
 import { type HeldUnit, holdUnit, type UnitWorld } from './work-unit.ts';
 
-export interface WorkerOptions extends Omit<UnitWorld, 'settleJob' | 'onLost'> {
+export interface WorkerOptions extends Omit<UnitWorld, 'finishJob' | 'onLost'> {
   readonly slots: number;
   readonly labels: readonly string[];
   readonly version: number;
@@ -137,7 +137,7 @@ function drain(state: State): void {
   state.wakeUp.wake();
 }
 
-/** Hears what it is told and takes what it can; returns whether there may be more. */
+/** Takes commands, and units as it has room; returns whether there may be more. */
 async function look(options: WorkerOptions, state: State): Promise<boolean> {
   const { database, slots, say } = options;
   const { held } = state;
@@ -152,7 +152,7 @@ async function look(options: WorkerOptions, state: State): Promise<boolean> {
   for (const [id, { held: each }] of held)
     if (ids.includes(id) && standing.fences.get(id) !== each.unit.fence) each.lost();
   for (const [id, how] of standing.cancels) held.get(id)?.held.cancel(how);
-  for (const told of standing.commands) held.get(told.unit)?.held.tell(told);
+  for (const command of standing.commands) held.get(command.unit)?.held.tell(command);
   if (state.isDraining) return false;
   const { labels, version, repos } = options;
   const free = slots - busy(state);
@@ -212,11 +212,11 @@ async function take(options: WorkerOptions, state: State, job: Job, id: string):
     else mine.held.lost();
     return;
   }
-  const settleJob = (tx: Querying) => completeJob(database, tx, held.get(id)?.job ?? job);
+  const finishJob = (tx: Querying) => completeJob(database, tx, held.get(id)?.job ?? job);
   const claim = await claimUnit(database, id, options.worker, options.version);
   if (!claim) return void finishOver(options, state, id, job);
   figures.taken++;
-  const each = holdUnit(claim, { ...options, settleJob, onLost: () => figures.lost++ });
+  const each = holdUnit(claim, { ...options, finishJob, onLost: () => figures.lost++ });
   held.set(id, { held: each, job });
   void each.over
     .catch(error => options.say('failed', id, { why: database.words(error) }))

@@ -50,7 +50,7 @@ export interface IssueFleet {
   ): Promise<ReadonlyMap<number, IssueUnit> | Problem>;
   /** There is one for an issue, however often and by however many it is submitted. */
   submit(unit: NewIssueUnit): Promise<Problem | undefined>;
-  reopen(id: string, told: readonly Message[]): Promise<Problem | undefined>;
+  reopen(id: string, messages: readonly Message[]): Promise<Problem | undefined>;
   cancel(id: string): Promise<Problem | undefined>;
   /** Ends with `abort`; `lost`: somebody else works on its pull request. */
   source(id: string, world: { readonly abort: AbortSignal; lost(): void }): UnitSource;

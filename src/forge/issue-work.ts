@@ -157,7 +157,7 @@ function createSharedBudget({ money }: IssueWorld) {
     hasMoney: () => typeof budget.room() !== 'object',
     before: (id: string) => (run: RunRequest['resumed']) => {
       const usage = run?.past.totals.usage;
-      if (usage && !counted.has(id)) budget.of(id).settle({ usage, extra: true });
+      if (usage && !counted.has(id)) budget.of(id).charge({ usage, extra: true });
       counted.add(id);
     },
   };

@@ -10,7 +10,7 @@ export interface ForgeLedger {
   state(): ForgeState;
   note(event: ForgeEvent): void;
   /** What was noted is safe, also where it is copied to. */
-  settled(): Promise<void>;
+  flushed(): Promise<void>;
   /** Writes down that it begins, and what came of it. */
   act<Value, Wrong extends Problem>(
     act: ForgeAct,
@@ -44,15 +44,15 @@ export function openForgeLedger(
   return {
     state: () => state,
     note,
-    settled: () => store.settled(),
+    flushed: () => store.flushed(),
     async act(act, what, perform, done) {
       note({ type: 'forge-started', act, what });
-      await store.settled();
+      await store.flushed();
       const value = await perform();
       const detail = isProblem(value) ? value.what : what;
       if (isProblem(value)) note({ type: 'forge', act, outcome: 'failed', detail });
       else note({ type: 'forge', act, outcome: 'done', detail, ...done(value as never) });
-      await store.settled();
+      await store.flushed();
       return value;
     },
     takeCancel() {
@@ -61,7 +61,7 @@ export function openForgeLedger(
       return found.length > 0;
     },
     async close() {
-      await store.settled();
+      await store.flushed();
       store.close();
     },
   };

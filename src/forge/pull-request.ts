@@ -75,7 +75,7 @@ export interface UnitSource {
   /** Waits until nobody works on it, and reads what was done; false: stopped before. */
   untilOver(): Promise<boolean>;
   /** Lets it be worked on again with this. Returns why not. */
-  reopen(told: readonly Message[]): Promise<Problem | undefined>;
+  reopen(messages: readonly Message[]): Promise<Problem | undefined>;
 }
 
 export interface PullRequestRequest extends CheckWatch {

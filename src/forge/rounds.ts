@@ -155,7 +155,7 @@ async function carryMerge(
   const unsent = await access.remote.put(next, nextRef);
   if (unsent) return unsent;
   ledger.note(conflicts.length === 0 ? round : { ...round, merge });
-  await ledger.settled();
+  await ledger.flushed();
   tell(following, about, words(conflicts), next);
   return 'done';
 }

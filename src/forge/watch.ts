@@ -109,9 +109,9 @@ async function openWatch(request: WatchRequest): Promise<Watching | Problem> {
 
 async function untilOver(watching: Watching): Promise<WatchResult | Problem> {
   const { stop, work, once, poll } = watching;
-  const settled = new Set<number>();
+  const finished = new Set<number>();
   for (;;) {
-    const looked = stop.stopping.aborted ? 'stopped' : await lookOnce(watching, settled);
+    const looked = stop.stopping.aborted ? 'stopped' : await lookOnce(watching, finished);
     if (looked === 'stopped' || isProblem(looked)) {
       // Only the user interrupts; what the forge does not allow is said.
       const isInterrupted = stop.stopping.aborted;
@@ -130,10 +130,10 @@ interface Looked {
   readonly open: number;
 }
 
-/** `settled`: what nobody wants any more, and there is nothing left to say of. */
+/** `finished`: what nobody wants any more, and there is nothing left to say of. */
 async function lookOnce(
   watching: Watching,
-  settled: Set<number>,
+  finished: Set<number>,
 ): Promise<Looked | 'stopped' | ForgeProblem> {
   const { look, stop, work } = watching;
   const labelled = await look.forge.issues(look.label);
@@ -144,16 +144,16 @@ async function lookOnce(
   note(watching, 0, away && formatProblem(away));
   if (away) return { isUnsure: true, open: 0 };
   const runs = [...work.latest()].filter(([number, id]) => wanted.has(number) || isLeft(watching, id));
-  const begun = runs.map(([number]) => number).filter(number => wanted.has(number) || !settled.has(number));
+  const begun = runs.map(([number]) => number).filter(number => wanted.has(number) || !finished.has(number));
   let [isUnsure, open] = [false, 0];
   // A place that is free from now on is for the next look: else the last in the row would get it.
   const room = { slots: work.room().slots };
   for (const number of new Set([...begun, ...wanted.keys()])) {
     if (stop.stopping.aborted) return 'stopped';
-    settled.delete(number);
+    finished.delete(number);
     const step = await stepIssue(watching, number, wanted.get(number), room);
     isUnsure ||= step.end === 'later';
-    if (step.end === 'rest' && !wanted.has(number) && !work.isDriven(number)) settled.add(number);
+    if (step.end === 'rest' && !wanted.has(number) && !work.isDriven(number)) finished.add(number);
     if (OPEN.includes(step.standing) || step.end === 'failed') open++;
   }
   return { isUnsure, open };

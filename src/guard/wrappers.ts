@@ -135,7 +135,7 @@ function env({ args }: Call): Inner {
 
 const MOST_LINES = 2_000;
 
-/** What it is told to do without a file of the project: each line, and what stands behind a colon or in `$(shell …)`. */
+/** What it is ordered to do without a file of the project: each line, and what stands behind a colon or in `$(shell …)`. */
 function make(call: Call): Inner {
   const files = values(call, 'f', 'file', 'makefile').filter(file => file === '-' || file.includes(UNKNOWN));
   const texts = [...values(call, 'E', 'eval'), ...(files.length > 0 ? [call.input ?? ''] : [])];

@@ -20,7 +20,7 @@ export type DeepPartial<Value> = Value extends readonly unknown[]
 export interface CommandCheck {
   /** Run by the shell; exit code 0 passes. */
   readonly command: string;
-  /** Told to the agent when it fails. */
+  /** What the agent gets to read when it fails. */
   readonly hint?: string;
   /** Seconds after which it is ended and has failed. */
   readonly timeout?: number;

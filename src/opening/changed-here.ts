@@ -1,4 +1,4 @@
-/** What a run has changed in the user's own files, told apart from what is the user's by the trees that were recorded before and after it. */
+/** What a run has changed in the user's own files, distinguished from what is the user's by the trees that were recorded before and after it. */
 import type { RunStart } from '../domain/run/event.ts';
 import type { RunState } from '../domain/run/state.ts';
 import { isProblem, type Problem } from '../domain/text/problem.ts';

@@ -18,7 +18,7 @@ export interface StateGuard {
   close(): void;
 }
 
-/** `failed` is told that the folder is lost. */
+/** `failed` is called when the folder is lost. */
 export function guardState(
   env: Readonly<Record<string, string | undefined>>,
   failed: (what: string) => void,
@@ -73,7 +73,7 @@ interface Contain {
   readonly notices: readonly string[];
 }
 
-/** Without a wall there is nothing but the mark; unless that was asked for, the user is told why. */
+/** Without a wall there is nothing but the mark; unless that was asked for, Ralph says why. */
 export async function contain({
   containment,
   tree,

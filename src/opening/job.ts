@@ -1,4 +1,4 @@
-/** What a run is for: where its agent works, what it is told, what is checked, and what counts as done. */
+/** What a run is for: where its agent works, what it gets to read, what is checked, and what counts as done. */
 
 import type { Settings } from '../config/settings-shape.ts';
 import type { LoopCommand } from '../domain/run/event.ts';

@@ -128,7 +128,7 @@ async function open(request: RunRequest, later: Later): Promise<OpenedRun | Prob
   if (isProblem(begun)) return begun;
   const { file, paths } = begun;
   let isOpen = false;
-  // Nothing was done: there is nothing to look at, and nothing to resume. What belongs to another run is told there.
+  // Nothing was done: there is nothing to look at, and nothing to resume. What belongs to another run is said there.
   if (!resumed && !request.child) later(() => isOpen || removeRun(project, file.id));
   rememberProject(project.root, env);
   const world = openWorld(request, { id: file.id, workplace, clock }, later);
@@ -247,7 +247,7 @@ function openWorld(request: RunRequest, { id, workplace, clock }: Opening, later
     goal: { ...DONE_RULES[job.command as SettingsCommand](settings), limits: limitsOf(settings) },
     standstill: standstillLimits(settings),
     place: worktree && { worktreePath: worktree.path, branch: worktree.branch },
-    settled: store.settled,
+    flushed: store.flushed,
     secure: store.secure,
     async restoreOwn() {
       const restored = store.restore();
@@ -373,7 +373,7 @@ function openHooks(needs: HookNeeds, env: Env, emit: Emit): RunHooks {
   return { ...hooks, door: createHookDoor(serve, emit) };
 }
 
-/** A job that was prepared before the run was cut off is told so; what counts now may be something else. */
+/** A job that was prepared before the run was cut off has to know it: what counts now may be something else. */
 async function recall(steps: Steps, { emit, past }: EngineWorld): Promise<void> {
   const before = past().prepared;
   if (!before) return;

@@ -119,7 +119,7 @@ async function openAgain<With extends Continued>(before: ResumableFile, paths: R
   const ready = await extra.continueWith({ file: before, paths, past, doubts });
   if (!('settings' in ready)) return ready;
   const { settings, flags = {}, changes = [] } = ready;
-  // One that was deleted under a run which was cut off; a run that ended has told the user where its work is.
+  // One that was deleted under a run which was cut off; a run that ended has said where its work is.
   const { worktree } = given;
   const swept =
     !past.result && worktree !== undefined
@@ -144,7 +144,7 @@ interface Claimed {
   release(): void;
 }
 
-/** Of two that try at the same time one gets it; the other is told who has it. */
+/** Of two that try at the same time one gets it; the other hears who has it. */
 async function claimRun(paths: RunPaths, id: string): Promise<Claimed | Problem> {
   if (!isRecorded(paths)) return whyNotHere(paths, id);
   return withLock(paths.state.lock, async () => {

@@ -51,18 +51,18 @@ export async function planSpec(input: SpecInput): Promise<PlannedSpec | Problem>
   const found = await findRepository({ cwd, env });
   const repo = isProblem(found) ? undefined : found;
   const at = (path: string) => resolvePath(path, home, project.root);
-  const settled = agents.map(needs => settle(needs, env, at));
-  const state = settled.flatMap(agent => agent.state);
+  const resolved = agents.map(needs => resolveNeeds(needs, env, at));
+  const state = resolved.flatMap(agent => agent.state);
   const missing = settings.writable.filter(path => !existsSync(at(path)));
   if (missing.length > 0) {
     const where = `sandbox.writable ${missing.join(', ')}`;
     return { where, what: 'there is no such path', fix: 'make it first: only what is there can be opened' };
   }
-  for (const agent of settled) makeState(agent, at);
+  for (const agent of resolved) makeState(agent, at);
   const git = repo ? [repo.commonDir, repo.gitDir] : [];
   const roots = real([repo?.top ?? cwd, ...git, ...state, ...settings.writable.map(at)]);
   const ofGit = [...(await settingsFiles(repo)), ...(await configuredPrograms(repo))];
-  const trusted = trustedPaths(input, repo, at, settled, ofGit).filter(path =>
+  const trusted = trustedPaths(input, repo, at, resolved, ofGit).filter(path =>
     roots.some(root => isInside(path, root)),
   );
   const own = real([...state, ...settings.writable.map(at)]);
@@ -88,11 +88,11 @@ export async function planSpec(input: SpecInput): Promise<PlannedSpec | Problem>
       secrets: settings.secrets,
       limits: settings.limits,
       container: containerOf(settings),
-      // Claude Code, run by root, skips its permissions only where it is told of a sandbox.
+      // Claude Code, run by root, skips its permissions only where its environment names a sandbox.
       env: {
         IS_SANDBOX: '1',
         ...(await identity(repo, env)),
-        ...Object.assign({}, ...settled.map(agent => agent.env)),
+        ...Object.assign({}, ...resolved.map(agent => agent.env)),
       },
     },
     notices: hidden.notices,
@@ -134,7 +134,7 @@ async function identity(
 }
 
 /** An agent's needs on this machine. */
-interface Settled {
+interface ResolvedNeeds {
   readonly needs: AgentNeeds;
   readonly state: readonly string[];
   /** Its settings in a folder that the user has moved. */
@@ -142,7 +142,7 @@ interface Settled {
   readonly env: Readonly<Record<string, string>>;
 }
 
-function settle(needs: AgentNeeds, env: SpecInput['env'], at: (path: string) => string): Settled {
+function resolveNeeds(needs: AgentNeeds, env: SpecInput['env'], at: (path: string) => string): ResolvedNeeds {
   const { stateVariable: variable = '', copies } = needs;
   const moved = env[variable];
   const state = (moved ? [moved] : needs.state).map(at);
@@ -158,7 +158,7 @@ function settle(needs: AgentNeeds, env: SpecInput['env'], at: (path: string) => 
 }
 
 /** An agent that was never started here has no folders of its own yet, and could not make them. */
-function makeState({ needs, state }: Settled, at: (path: string) => string): void {
+function makeState({ needs, state }: ResolvedNeeds, at: (path: string) => string): void {
   for (const path of state) ensureFolder(path);
   for (const [from, to] of Object.entries(needs.copies ?? {})) {
     if (existsSync(at(from)) && !existsSync(at(to))) writePrivate(at(to), readFileSync(at(from), 'utf8'));
@@ -208,7 +208,7 @@ function trustedPaths(
   { project }: SpecInput,
   repo: Repository | undefined,
   at: (path: string) => string,
-  agents: readonly Settled[],
+  agents: readonly ResolvedNeeds[],
   includes: readonly string[],
 ): readonly string[] {
   const tops = unique([project.root, ...(repo ? [repo.top, join(repo.top, repo.prefix)] : [])]);

@@ -1,4 +1,4 @@
-/** The sandbox of a run: chosen, opened, and what came of it told. Without one, agent and checks are contained. */
+/** The sandbox of a run: chosen, opened, and the result reported. Without one, agent and checks are contained. */
 import { lstatSync, readFileSync, readlinkSync, symlinkSync } from 'node:fs';
 import { relative } from 'node:path';
 import { type AgentAdapter, NO_NEEDS } from '../agents/agent.ts';
@@ -133,13 +133,13 @@ async function noSandbox(
 }
 
 /** Enough to see what happens; an agent that runs against the wall all day is not news each time. */
-const MOST_TOLD = 50;
+const MOST_REPORTED = 50;
 
 function createDenials(deny: (what: string) => void) {
   let seen = new Set<string>();
   return {
     add(what: string): void {
-      if (seen.has(what) || seen.size >= MOST_TOLD) return;
+      if (seen.has(what) || seen.size >= MOST_REPORTED) return;
       seen.add(what);
       deny(what);
     },

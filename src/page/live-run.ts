@@ -74,7 +74,7 @@ function follow(
       const known = knownEntry(entry);
       if (known?.type === 'agent') transcript.add(known.event);
       if (entry.seq > fold.view().seq) fold.add(entry);
-      if (known?.type === 'stories-settled')
+      if (known?.type === 'stories-updated')
         askRun(place).then(
           now => {
             stories = now.stories;

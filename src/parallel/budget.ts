@@ -1,5 +1,5 @@
 /** The budget of all runs of a parallel run, in the memory of its process. */
-import { newTally, overdrawn, type Paid, reserve, type Sum, settle, usedBy } from '../domain/run/budget.ts';
+import { charge, newTally, overdrawn, type Paid, reserve, type Sum, usedBy } from '../domain/run/budget.ts';
 import type { Limits } from '../domain/run/limits.ts';
 import type { Accounts, Budget } from '../turns/budget.ts';
 
@@ -25,8 +25,8 @@ export function createBudget(limits: Limits, { spent, dearest }: Before, account
       return paid;
     },
     overdrawn: used => overdrawn(tally, who, used),
-    settle(turn) {
-      tally = settle(tally, who, usedBy(turn));
+    charge(turn) {
+      tally = charge(tally, who, usedBy(turn));
     },
     release() {
       const { [who]: _, ...reserved } = tally.reserved;

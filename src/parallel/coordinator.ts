@@ -46,7 +46,7 @@ export interface CoordinatorOptions {
   onChildEvent(lane: string, event: RecordedEvent): void;
 }
 
-/** Milliseconds after which it looks again, also when nothing has told it to. */
+/** Milliseconds after which it looks again, also when nothing has woken it. */
 const LOOK_EVERY = 200;
 
 export async function coordinate(options: CoordinatorOptions, world: EngineWorld): Promise<LoopResult> {
@@ -212,7 +212,7 @@ async function untilOver(
       }
     }
     await wakeUp.wait(LOOK_EVERY);
-    await world.settled();
+    await world.flushed();
   }
 }
 

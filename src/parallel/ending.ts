@@ -49,7 +49,7 @@ export async function endRun(options: EndingOptions, world: EngineWorld, ended: 
   world.steering.reportUndelivered();
   const result = { ...resultOf(options, world, now), ...(await testsOf(options, world, now)) };
   world.emit({ type: 'run-ended', result });
-  await world.settled();
+  await world.flushed();
   return result;
 }
 

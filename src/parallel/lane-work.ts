@@ -70,7 +70,7 @@ export interface LaneWork {
   landed(lane: string, child: EndedChild | undefined): void;
   /** Puts what Ralph believes on record: at the start, and each time something has landed. */
   record?(lane?: string): void;
-  /** Of tasks: what the agent of a lane is told. */
+  /** Of tasks: what the agent of a lane gets to read. */
   taskOf?(lane: LaneHead): string;
   open(child: ChildRequest): Promise<ChildRun | Problem>;
   resume(child: ChildRequest): Promise<ChildRun | Problem>;

@@ -128,8 +128,8 @@ const workHere: WorkOn = async (world, lane, stop, spent) => {
       if (isProblem(merged)) return giveUp(world, id, merged);
     }
     parts.emit({ type: 'story-started', story: id, child, from });
-    const told = sentBack && (await withOpen(world, sentBack, id, worktree));
-    const going = { lane, id: child, worktree: place, sentBack: told, stop, env: own.env };
+    const merging = sentBack && (await withOpen(world, sentBack, id, worktree));
+    const going = { lane, id: child, worktree: place, sentBack: merging, stop, env: own.env };
     const request = requestFor(world, going);
     const opened = isAgain ? await world.work.resume(request) : await world.work.open(request);
     if (isProblem(opened)) return giveUp(world, id, opened);

@@ -19,7 +19,7 @@ export interface CaptureOptions {
   /** Milliseconds. */
   readonly timeout?: number;
   readonly signal?: AbortSignal;
-  /** Bytes that are kept; 4 MiB unless told. */
+  /** Bytes that are kept; 4 MiB by default. */
   readonly most?: number;
   readonly isQuiet?: boolean;
   /** The wall it runs behind. */

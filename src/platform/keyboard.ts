@@ -24,16 +24,16 @@ export function openKeyboard(onTyped: (typed: string) => void): Keyboard | undef
   };
   const take = () => {
     if (!isForeground()) return;
-    giveBack();
+    restoreTerminal();
     stdin.setRawMode(true);
     stdin.on('data', read).resume();
   };
-  const giveBack = () => {
+  const restoreTerminal = () => {
     stdin.off('data', read).pause();
     stdin.setRawMode(false);
   };
   const stop = () => {
-    giveBack();
+    restoreTerminal();
     process.kill(process.pid, 'SIGSTOP');
   };
   const quit = () => {
@@ -41,10 +41,10 @@ export function openKeyboard(onTyped: (typed: string) => void): Keyboard | undef
     process.kill(process.pid, 'SIGQUIT');
   };
   const close = () => {
-    process.off('exit', giveBack).off('SIGTSTP', stop).off('SIGCONT', take).off('SIGQUIT', quit);
-    giveBack();
+    process.off('exit', restoreTerminal).off('SIGTSTP', stop).off('SIGCONT', take).off('SIGQUIT', quit);
+    restoreTerminal();
   };
-  process.on('exit', giveBack).on('SIGTSTP', stop).on('SIGCONT', take).on('SIGQUIT', quit);
+  process.on('exit', restoreTerminal).on('SIGTSTP', stop).on('SIGCONT', take).on('SIGQUIT', quit);
   take();
   return { close };
 }

@@ -1,4 +1,4 @@
-/** Runs checks where they are told to: in order or at once, each to its end or its timeout, again where that is asked for. */
+/** Runs checks where the caller says: in order or at once, each to its end or its timeout, again where that is asked for. */
 import { relative } from 'node:path';
 import { type Check, type CheckResult, isGreen, slugsOf } from '../domain/checks/check.ts';
 import type { Room } from '../domain/checks/failure.ts';
@@ -78,7 +78,7 @@ export async function runChecks(round: CheckRound): Promise<readonly CheckResult
     results.push(...ended);
     if (!isGreen(ended)) return results;
   }
-  // What runs at the same time cannot be told apart: it is looked at together.
+  // What runs at the same time cannot be distinguished: it is looked at together.
   for (const batch of round.parallel ? [all] : all.map(each => [each])) {
     if (batch.length === 0 || round.stopping.aborted || isTimeUp(round)) break;
     const { ended, voided } = await runBatch(round, batch, spoilt);

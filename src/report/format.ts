@@ -152,7 +152,7 @@ const BLOCKS: EventTable<[style: Style, known: Known, now: number], Block> = {
   mutated: (event, style) => block('check', style, 'tool', measuredPhrase(event)),
   violation: (event, style) => block('check', style, 'error', violationPhrase(event.violation)),
   denied: (event, style) => block('denied', style, 'warning', deniedPhrase(event.what)),
-  'stories-settled': (event, style) => block('stories', style, 'progress', settledWords(event)),
+  'stories-updated': (event, style) => block('stories', style, 'progress', storyWords(event)),
   scm: scmBlock,
   restored: (event, style) =>
     block('restored', style, event.problem === undefined ? 'retry' : 'warning', restoredPhrase(event)),
@@ -196,7 +196,7 @@ function startedBlock({ purpose, attempt }: Of<'agent-started'>, style: Style): 
   return attempt === undefined ? NOTHING : block('between', style, 'retry', `Retrying (attempt ${attempt})`);
 }
 
-function settledWords({ moved, done, total }: Of<'stories-settled'>): string {
+function storyWords({ moved, done, total }: Of<'stories-updated'>): string {
   const count = `${done} of ${total} done`;
   if (!moved) return count;
   const { id, passes: isDone, reviewStatus, reviewFeedback, reviewCount = 0, reviewCap } = moved;

@@ -181,7 +181,7 @@ const FEEDBACK: {
   violation: ({ violation }) => violationPhrase(violation),
   'inputs-changed': ({ paths, voids }) =>
     `what the checks rest on was changed${voids ? ', which voids the proof' : ''}: ${phrase(listSome(paths))}`,
-  unsettled: ({ paths, voids }) =>
+  unstable: ({ paths, voids }) =>
     `the checks change files each time they run${voids ? ', which voids the proof' : ''}: ${phrase(listSome(paths))}`,
   denied: ({ what }) => `the sandbox blocked ${counted(what.length, 'action')} of the agent`,
   'near-miss': ({ nearMiss, said }) => nearMissPhrase(nearMiss, said),
@@ -193,7 +193,7 @@ const FEEDBACK: {
   'story-missing': ({ message }) => phrase(message),
   survivors: ({ survivors, score, min }) =>
     min === undefined
-      ? `${counted(survivors.length, 'fault')} that no check notices: the agent is told once`
+      ? `${counted(survivors.length, 'fault')} that no check notices: the agent hears it once`
       : `the checks notice ${score} % of the faults, and ${min} % is asked for`,
   unmeasured: ({ why }) => `whether the checks would notice a fault is not known: ${phrase(why)}`,
   uncommitted: ({ paths }) => `not committed: ${phrase(listSome(paths))}`,

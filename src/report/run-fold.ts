@@ -102,7 +102,7 @@ const STEPS: EventTable<[state: State, at: number], void> = {
   'agent-switched'({ to }, state) {
     state.agent = to;
   },
-  'stories-settled': settle,
+  'stories-updated': updateStories,
   'run-ended': end,
   'iteration-started'({ iteration, mode = null, story = null, agent }, state, at) {
     enter(state, 'between', at);
@@ -177,7 +177,7 @@ function end({ result }: Of<'run-ended'>, state: State, at: number): void {
   state.ending = ending;
 }
 
-function settle({ hash, iteration, moved }: Of<'stories-settled'>, state: State, at: number): void {
+function updateStories({ hash, iteration, moved }: Of<'stories-updated'>, state: State, at: number): void {
   state.storyList = hash;
   if (!moved) return;
   const { id: story, reviewFeedback: feedback = '' } = moved;

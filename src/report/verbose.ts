@@ -52,7 +52,7 @@ const LINES: Partial<EventTable<[known: Known, clock: () => number], readonly st
   notice: ({ level, text }) => (level === 'debug' ? [text] : []),
   'run-ended': ({ result }) => [`Run ended: ${result.stopReason} (${duration(result.totalDuration)})`],
   waiting: ({ until, trouble }) => [`Waiting until ${new Date(until).toISOString()} (${trouble.class})`],
-  'stories-settled': ({ hash, done, total }) => [`Story list ${hash}: ${done} of ${total} done`],
+  'stories-updated': ({ hash, done, total }) => [`Story list ${hash}: ${done} of ${total} done`],
   mutated: event => ('failed' in event ? [] : [`Faults tried in ${duration(event.seconds)}`]),
   restored: ({ undone }) =>
     undone.map(

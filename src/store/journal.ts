@@ -224,7 +224,7 @@ function withoutOutputs({ type, result }: RunEvent & { type: 'run-ended' }): Run
 export type JournalReader = ReturnType<typeof openJournal>;
 
 export interface JournalReading {
-  /** Leave out what an agent said and did, but for what it used: nearly all of a ledger. The last line is told in any case. */
+  /** Leave out what an agent said and did, but for what it used: nearly all of a ledger. The last line is given in any case. */
   readonly withoutWords?: boolean;
   /** Where to begin, when that is not the beginning. */
   readonly from?: ReturnType<Journal['end']>;

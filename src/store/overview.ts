@@ -12,7 +12,7 @@ import { isRecorded, type ProjectPaths, type RunPaths, runPaths } from './paths.
 import { type RunFile, readRunFile } from './run-file.ts';
 import { listSessions } from './session-file.ts';
 
-/** With the state from which it was told, for those who want to know more of it. */
+/** With the state from which it was made, for those who want to know more of it. */
 export function lookAt(id: string, paths: RunPaths): { overview: RunOverview; state: RunState } {
   const file = readRunFile(paths);
   const { state, problems } = tryTo(() => loadState(paths)) ?? UNREADABLE;

@@ -121,7 +121,7 @@ export function runFolder(folder: string) {
     progress: below('progress.md'),
     /** A copy of the story list, in `ralph prd`, as it was at some time: for readers elsewhere. */
     stories: (hash: string) => below(`stories/${hash}.json`),
-    /** How full its context was when an agent was last told, a file a session. */
+    /** How full its context was when an agent was last warned, a file a session. */
     contextAlerts: (session: string) => below(`context/${fileName(session)}.json`),
     /** What the hooks of the agent have to say to the run; the ledger has one writer. */
     hookNotes: below('hook-notes.jsonl'),

@@ -1,6 +1,6 @@
 /**
  * Where a run is kept: everything that drives a run reads and writes it through this port. Files are its first implementation; another
- * keeps the run elsewhere and may need time for it, so whoever drives waits for `settled` between two steps.
+ * keeps the run elsewhere and may need time for it, so whoever drives waits for `flushed` between two steps.
  */
 import type { RecordedEvent, RunEvent } from '../domain/run/event.ts';
 import type { RunState } from '../domain/run/state.ts';
@@ -17,7 +17,7 @@ export interface RunStore {
   /** Appends to the ledger, in order, and answers the event as it was recorded. Must not throw. */
   append(event: RunEvent): RecordedEvent;
   /** Everything that was appended is kept, or `trouble` says why not. */
-  settled(): Promise<void>;
+  flushed(): Promise<void>;
   /** Why nothing can be written any more. */
   trouble(): string | undefined;
   /** Keeps what the run has done so far, when enough has been appended since it last did. */
@@ -36,7 +36,7 @@ export interface RunStore {
 /** A second place where the run is kept: it may need time, and is waited for between two steps. */
 export interface RunCopy {
   line(line: LedgerLine): void;
-  settled(): Promise<void>;
+  flushed(): Promise<void>;
 }
 
 export interface StoreOptions {
@@ -82,7 +82,7 @@ export function openRunStore({ project, id, env, now, ticks, lost, copy }: Store
       iteration = recorded.iteration;
       return recorded;
     },
-    settled: async () => copy?.settled(),
+    flushed: async () => copy?.flushed(),
     trouble: journal.trouble,
     checkpoint(state) {
       const end = journal.end();

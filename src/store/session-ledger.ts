@@ -105,7 +105,7 @@ export function openRun(root: string, request: SessionRequest, host: string): st
   return file.id;
 }
 
-/** An iteration begins with what its agent is told; of that, the task is the user's. */
+/** An iteration begins with the prompt of its agent; of that, the task is the user's. */
 export function turnStarted(
   iteration: number,
   { task }: SessionRequest,

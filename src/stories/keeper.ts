@@ -1,6 +1,6 @@
 /**
  * Keeps the story list of a `ralph prd run`. Ralph's own copy is here, in the memory of the loop, where no agent can write.
- * After every iteration what the agent left is held against it: what is not allowed is undone, told, and set aside.
+ * After every iteration what the agent left is held against it: what is not allowed is undone, reported, and set aside.
  */
 import type { CheckResult } from '../domain/checks/check.ts';
 import type { Emit } from '../domain/run/event.ts';
@@ -53,10 +53,10 @@ export interface Begun {
   readonly mode: StoryMode;
   readonly story?: string;
   /** What its agent left is in the list already. */
-  readonly isSettled: boolean;
+  readonly isApplied: boolean;
 }
 
-export interface Settlement {
+export interface TurnApplied {
   readonly violations: readonly Violation[];
   readonly missing: readonly string[];
 }
@@ -75,22 +75,22 @@ export interface StoryKeeper {
   /** Before each attempt at a review: the list as it is trusted, so that a verdict of an attempt that failed is not counted twice. */
   restoreList(iteration: number): void;
   /** What the agent left, without what it may not do. It counts when the checks have been weighed. */
-  settle(iteration: number, evidence: ReviewEvidence): Settlement;
+  applyTurn(iteration: number, evidence: ReviewEvidence): TurnApplied;
   /** What the list would become. */
   round(): Round;
   /**
    * The checks have run: what they take back is taken back, and the list is trusted. Returns what that was. `unreviewed`: files that are not
    * as the review saw them.
    */
-  weigh(
+  applyChecks(
     iteration: number,
     results: readonly CheckResult[],
     unreviewed?: readonly string[],
   ): readonly string[];
   /** The user has had his hands on the files: what he left is trusted, if it is in order. */
-  trust(): void;
+  acceptUserEdits(): void;
   /** Writes Ralph's copy down, under its hash, and has the ledger vouch for it. */
-  record(iteration: number): void;
+  save(iteration: number): void;
   release(): void;
 }
 
@@ -111,7 +111,7 @@ interface KeeperState {
 export function createStoryKeeper(options: KeeperOptions): StoryKeeper {
   const { paths, policy, emit, list, begun } = options;
   const files = createKeptFiles(options);
-  const record = createRecord(options);
+  const save = createSave(options);
   const state: KeeperState = {
     list,
     next: list,
@@ -144,14 +144,14 @@ export function createStoryKeeper(options: KeeperOptions): StoryKeeper {
       const isOther = state.assignment.mode === 'review' && !isSame(files.left(), state.list);
       if (isOther) files.write(state.list, iteration);
     },
-    settle: (iteration, evidence) =>
-      begun?.isSettled && begun.iteration === iteration
+    applyTurn: (iteration, evidence) =>
+      begun?.isApplied && begun.iteration === iteration
         ? NOTHING_LEFT
-        : settle(state, { ...options, files, iteration }, evidence),
+        : applyTurn(state, { ...options, files, iteration }, evidence),
     round: () => roundOf(state, options),
-    weigh: (iteration, results, unreviewed = []) =>
-      weigh(state, { ...options, files, iteration }, results, unreviewed),
-    trust() {
+    applyChecks: (iteration, results, unreviewed = []) =>
+      applyChecks(state, { ...options, files, iteration }, results, unreviewed),
+    acceptUserEdits() {
       const own = loadStories(paths, policy);
       if (isList(own)) [state.list, state.next] = [own, own];
       else {
@@ -160,7 +160,7 @@ export function createStoryKeeper(options: KeeperOptions): StoryKeeper {
       }
       files.keepAgain();
     },
-    record: iteration => record(iteration, state),
+    save: iteration => save(iteration, state),
     release: () => removeActive(paths.active),
   };
 }
@@ -173,36 +173,36 @@ function roundOf(
   return { before, after, assignment, policy, checks };
 }
 
-interface SettleWorld extends KeeperOptions {
+interface KeeperWorld extends KeeperOptions {
   readonly files: ReturnType<typeof createKeptFiles>;
   readonly iteration: number;
 }
 
-function settle(state: KeeperState, world: SettleWorld, evidence: ReviewEvidence): Settlement {
+function applyTurn(state: KeeperState, world: KeeperWorld, evidence: ReviewEvidence): TurnApplied {
   const { files, iteration, policy } = world;
   const { list, assignment } = state;
-  const settled = repairList(list, files.left(), termsOf(assignment, policy));
-  const judged = judgeReview(roundOf(state, world, settled.list), evidence);
+  const repairs = repairList(list, files.left(), termsOf(assignment, policy));
+  const judged = judgeReview(roundOf(state, world, repairs.list), evidence);
   const isVoid = judged.void !== undefined;
   state.next = judged.list;
   // Whoever builds may build another story than the one that was proposed.
   const built = assignment.mode === 'review' ? undefined : movedStory(list, state.next);
   if (built) state.assignment = { ...assignment, story: built };
-  const repaired = settled.repaired || isVoid;
+  const repaired = repairs.repaired || isVoid;
   const restored = !repaired || files.write(state.next, iteration);
   if (!repaired) files.believe(state.next);
-  const rules = settled.forbidden.map(what => ({ what, restored, isSentence: true }) as const);
-  state.autoApproved = isVoid ? undefined : settled.autoApproved;
+  const rules = repairs.forbidden.map(what => ({ what, restored, isSentence: true }) as const);
+  state.autoApproved = isVoid ? undefined : repairs.autoApproved;
   const reviewed = assignment.mode === 'review' ? movedStory(list, state.next)?.id : undefined;
   state.unsaid = reviewed && saidOf(reviewed, evidence.spoken).size === 0 ? reviewed : undefined;
   const isWhole = evidence.outcome?.kind === 'completed';
-  const missing = [...(isWhole ? settled.missing : []), ...(judged.void === undefined ? [] : [judged.void])];
+  const missing = [...(isWhole ? repairs.missing : []), ...(judged.void === undefined ? [] : [judged.void])];
   return { violations: [...rules, ...files.restore(iteration)], missing };
 }
 
-function weigh(
+function applyChecks(
   state: KeeperState,
-  world: SettleWorld,
+  world: KeeperWorld,
   results: readonly CheckResult[],
   unreviewed: readonly string[],
 ): readonly string[] {
@@ -241,7 +241,7 @@ function withReviewOf(after: StoryList, before: StoryList, id: string): StoryLis
   return { ...after, userStories };
 }
 
-function createRecord({ emit, policy, approvals, runId, run }: KeeperOptions) {
+function createSave({ emit, policy, approvals, runId, run }: KeeperOptions) {
   let recorded: { readonly list: StoryList; readonly hash: string } | undefined;
   return (iteration: number, { list, moved, unsaid }: KeeperState): void => {
     if (recorded?.list !== list) {
@@ -255,11 +255,11 @@ function createRecord({ emit, policy, approvals, runId, run }: KeeperOptions) {
     const isUnsaid = moved?.reviewStatus === 'approved' && moved.id === unsaid;
     const said = isUnsaid ? ({ unsaid: true } as const) : {};
     const move = moved && { moved: { ...standOf(moved, policy), ...said } };
-    emit({ type: 'stories-settled', iteration, hash, done, total, ...move });
+    emit({ type: 'stories-updated', iteration, hash, done, total, ...move });
   };
 }
 
-const NOTHING_LEFT: Settlement = { violations: [], missing: [] };
+const NOTHING_LEFT: TurnApplied = { violations: [], missing: [] };
 
 function assignmentOf({ mode, story: id }: Begun, { userStories }: StoryList): Assignment {
   const story = userStories.find(each => each.id === id);

@@ -41,7 +41,7 @@ export function recoverStories(
   if (!run || !stand) return undefined;
   if (stand === 'unknown') return unknown(paths, run.id);
   const { trusted, begun } = stand;
-  if (!begun || begun.isSettled) return undefined;
+  if (!begun || begun.isApplied) return undefined;
   const { list, forbidden } = repairList(trusted, readLeft(paths.tasks), { ...run.policy, ...begun });
   if (forbidden.length === 0) return undefined;
   const aside = join(run.paths.aside, 'cut-off');
@@ -99,9 +99,9 @@ export function standOf(
   const begun = open ?? last;
   if (!begun?.mode) return { trusted };
   const { number: iteration, story, mode } = begun;
-  const isSettled = stories.iteration === iteration;
+  const isApplied = stories.iteration === iteration;
   return {
     trusted,
-    begun: { iteration, mode: mode as StoryMode, isSettled, ...(story !== undefined && { story }) },
+    begun: { iteration, mode: mode as StoryMode, isApplied, ...(story !== undefined && { story }) },
   };
 }

@@ -1,4 +1,4 @@
-/** What a reviewer is told that is not in the files: what Ralph's own checks said, and what changed since the story was begun. */
+/** What a reviewer gets that is not in the files: what Ralph's own checks said, and what changed since the story was begun. */
 import type { CheckResult } from '../domain/checks/check.ts';
 import { treeOf } from '../domain/run/best.ts';
 import type { ReviewFacts } from '../domain/stories/prompt.ts';
@@ -15,11 +15,11 @@ const DIFF_CHARS = 20_000;
 /** Where an approval of what was not shown does not count. */
 const DIFF_CHARS_STRICT = 200_000;
 
-type Parts = Pick<RunContext, 'cwd' | 'env' | 'settings' | 'past'> & {
+type ReviewContext = Pick<RunContext, 'cwd' | 'env' | 'settings' | 'past'> & {
   readonly prd: Pick<PrdPaths, 'inside'>;
 };
 
-export function createReviewFacts({ cwd, env, settings, past, prd }: Parts) {
+export function createReviewFacts({ cwd, env, settings, past, prd }: ReviewContext) {
   /** By story: the tree that it was begun on. */
   const begun = new Map<string, string>();
   const seen = new Map<string, readonly CheckResult[]>();

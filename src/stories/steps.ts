@@ -48,7 +48,7 @@ export interface WorkedList {
 type StoryContext = RunContext & WorkedList;
 
 /** What the steps of an iteration leave each other. */
-interface Keeping {
+interface StoryParts {
   readonly keeper: StoryKeeper;
   readonly guard: ReviewGuard;
   readonly facts: ReturnType<typeof createReviewFacts>;
@@ -97,8 +97,8 @@ export function storySteps(given: RunContext, worked: WorkedList): Steps {
   };
 }
 
-/** What the agent is told in each iteration. */
-function createPrompts(parts: StoryContext, { keeper, guard, facts, checks, tree }: Keeping) {
+/** What the agent gets in each iteration. */
+function createPrompts(parts: StoryContext, { keeper, guard, facts, checks, tree }: StoryParts) {
   const { settings, prd, steering } = parts;
   const policy = policyOf(settings);
   const { rule } = parts.goal;
@@ -128,10 +128,10 @@ function createPrompts(parts: StoryContext, { keeper, guard, facts, checks, tree
       const terms = { maxIterations, ralphDir: prd.name, policy, rule, isPlain };
       const review =
         mode === 'review' && story ? { review: await facts.of(story.id, tree.takeStatus()) } : {};
-      const commands = checks.told(commandsOf(keeper.list(), story, settings.checks));
+      const commands = checks.forPrompt(commandsOf(keeper.list(), story, settings.checks));
       const decided = decisionsOf(parts, story?.id);
-      const told = { feedback, commands, decided, ...pick(settings, 'protect', 'only'), ...review };
-      return buildStoryPrompt({ ...terms, template, iteration, assignment, ...told });
+      const given = { feedback, commands, decided, ...pick(settings, 'protect', 'only'), ...review };
+      return buildStoryPrompt({ ...terms, template, iteration, assignment, ...given });
     },
   };
 }
@@ -183,7 +183,7 @@ async function beginReview(
 /** From the turn to the evidence: each step leaves what the next one needs. */
 function createSteps(
   parts: StoryContext,
-  { keeper, guard, facts, checks, tree }: Keeping,
+  { keeper, guard, facts, checks, tree }: StoryParts,
   userChars: () => number,
 ): ReturnType<typeof baseSteps> & Required<Pick<Steps, 'stories'>> {
   const { settings, past } = parts;
@@ -196,12 +196,12 @@ function createSteps(
     prover: checks,
     held: {
       restore(iteration) {
-        const settled = keeper.settle(iteration, evidenceOf(parts, touched, facts.unshown()));
-        missing = settled.missing;
-        return settled.violations;
+        const applied = keeper.applyTurn(iteration, evidenceOf(parts, touched, facts.unshown()));
+        missing = applied.missing;
+        return applied.violations;
       },
       hold() {},
-      release: () => keeper.trust(),
+      release: () => keeper.acceptUserEdits(),
     },
     ...createBeginning(parts, { keeper, guard, facts, checks }),
     begins: iteration => keeper.restoreList(iteration),
@@ -222,22 +222,22 @@ function createSteps(
     },
     stories(iteration) {
       const results = past().open?.checks ?? [];
-      const refused = keeper.weigh(iteration, results, unreviewed);
-      keeper.record(iteration);
+      const refused = keeper.applyChecks(iteration, results, unreviewed);
+      keeper.save(iteration);
       facts.saw(keeper.assignment().story?.id, results);
-      const untold = noteQuestion(parts, mayAsk(keeper, settings)) ? refused : [...missing, ...refused];
+      const unheard = noteQuestion(parts, mayAsk(keeper, settings)) ? refused : [...missing, ...refused];
       const isAsked = !keeper.assignment().story && past().open?.hints.some(isRound);
       const round = isAsked ? ({ isRound: true } as const) : {};
-      return { ...standOf(keeper, policyOf(settings)), missing: untold, uncommitted, ...round };
+      return { ...standOf(keeper, policyOf(settings)), missing: unheard, uncommitted, ...round };
     },
   };
 }
 
-function createBeginning(parts: StoryContext, { keeper, guard, facts, checks }: Omit<Keeping, 'tree'>) {
+function createBeginning(parts: StoryContext, { keeper, guard, facts, checks }: Omit<StoryParts, 'tree'>) {
   return {
     async begin() {
       await checks.prepare();
-      keeper.record(0);
+      keeper.save(0);
       parts.emit({ type: 'notice', level: 'info', text: startWords(keeper.list(), parts.settings) });
     },
     async recall(before: RunState) {

@@ -14,9 +14,9 @@ export type StoryChecks = ReturnType<typeof createStoryChecks>;
 
 const RED_BEFORE = 'it failed before the review, which may change nothing';
 
-type Parts = RunContext & { readonly list: StoryList };
+type ChecksContext = RunContext & { readonly list: StoryList };
 
-export function createStoryChecks(parts: Parts, keeper: StoryKeeper) {
+export function createStoryChecks(parts: ChecksContext, keeper: StoryKeeper) {
   const { settings } = parts;
   const { all, run, steps, ...prover } = createRounds(parts, keeper);
   const wanted = () => checksOf(commandsAfter(keeper.round()), settings, parts.ownChecks);
@@ -29,7 +29,7 @@ export function createStoryChecks(parts: Parts, keeper: StoryKeeper) {
     const first = await run(0, commands);
     const results = isGreen(first) ? await steps.confirm(0) : first;
     isProven = results.length === commands.length && isGreen(results);
-    keeper.weigh(0, results);
+    keeper.applyChecks(0, results);
   };
   /** Nobody has seen its checks pass before its review. */
   const isWaiting = () =>
@@ -58,14 +58,14 @@ export function createStoryChecks(parts: Parts, keeper: StoryKeeper) {
       if (!open && !last && isDone()) await prove();
     },
     isDone: () => isDone() && isProven,
-    /** As the agent is told of them. */
-    told: (commands: readonly string[]) =>
-      baseline.told().filter(({ command }) => commands.includes(command)),
+    /** As they stand in the prompt. */
+    forPrompt: (commands: readonly string[]) =>
+      baseline.forPrompt().filter(({ command }) => commands.includes(command)),
   };
 }
 
 /** A round of any of them, each under its number. */
-function createRounds(parts: Parts, keeper: StoryKeeper) {
+function createRounds(parts: ChecksContext, keeper: StoryKeeper) {
   const { settings } = parts;
   const all = () => checksOf(allCommands(keeper.list(), settings.checks), settings, parts.ownChecks);
   /** By its number among all, so that it is the same check in every iteration. */
@@ -100,8 +100,8 @@ function weighed<Results extends readonly CheckResult[] | undefined>(
   return async iteration => {
     const results = await prove(iteration);
     if (results && !isGreen(results)) {
-      keeper.weigh(iteration, results);
-      keeper.record(iteration);
+      keeper.applyChecks(iteration, results);
+      keeper.save(iteration);
     }
     return results;
   };

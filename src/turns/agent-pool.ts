@@ -55,7 +55,7 @@ export function currentAgent(roster: AgentPool): ChosenAgent {
   return roster.agents[roster.current()] as ChosenAgent;
 }
 
-/** Somebody in it prints plain text, in which an echo of the prompt has to be told from the agent's own words. */
+/** Somebody in it prints plain text, in which an echo of the prompt has to be distinguished from the agent's own words. */
 export function speaksPlainly(
   { agents }: AgentPool,
   { streamAgentOutput }: Pick<Settings, 'streamAgentOutput'>,

@@ -1,4 +1,4 @@
-/** One turn of the chosen agent, with its limits kept from inside and its events told. */
+/** One turn of the chosen agent, with its limits kept from inside and its events recorded. */
 
 import { join } from 'node:path';
 import type { AgentInvocation, AgentRequest } from '../agents/agent.ts';

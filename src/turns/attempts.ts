@@ -152,7 +152,7 @@ function hasWorked(turn: Turn): boolean {
   return turn.toolCalls > 0 || turn.lastWords.trim() !== '';
 }
 
-/** Adds up what the attempts have used; one that did nothing and told nothing cost nothing. */
+/** Adds up what the attempts have used; one that did nothing and reported nothing cost nothing. */
 function createSum() {
   let usage: Usage | undefined;
   let toolCalls = 0;

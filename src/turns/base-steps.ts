@@ -89,7 +89,7 @@ export function baseSteps(
       const begins = own.begins && (() => own.begins?.(iteration));
       const work = { iteration, prompt, userChars: own.userChars(), ...(begins && { begins }) };
       const ended = await workTurn(own.who?.() ?? context, work);
-      budget?.settle(ended);
+      budget?.charge(ended);
       return ended;
     },
     restore: pausing.restore,

@@ -11,7 +11,7 @@ export interface Budget {
   /** Inside of a turn: what it has used is more than there is. */
   overdrawn(used: Usage): 'max-cost' | 'max-tokens' | undefined;
   /** What it has used takes the place of what was reserved for it. */
-  settle(turn: PaidTurn): void;
+  charge(turn: PaidTurn): void;
   readonly accounts: Accounts;
 }
 
@@ -44,6 +44,6 @@ export async function takeExtra(
     await pause(LOOK_EVERY, stopping);
   }
   const report = await take();
-  budget.settle({ usage: report.turn.usage, extra: true });
+  budget.charge({ usage: report.turn.usage, extra: true });
   return report;
 }

@@ -35,7 +35,7 @@ export interface BaselineOptions extends Pick<RunContext, 'emit'> {
   readonly excused: boolean;
 }
 
-/** The checks before the first iteration: what was red then is told, and excused where the user wants it. */
+/** The checks before the first iteration: what was red then is said, and excused where the user wants it. */
 export function createBaseline({ emit, checks, excused }: BaselineOptions) {
   const red = new Set<string>();
   return {
@@ -50,7 +50,7 @@ export function createBaseline({ emit, checks, excused }: BaselineOptions) {
     recall(results: readonly CheckResult[]): void {
       for (const check of results) if (!check.passed && check.voided === undefined) red.add(check.command);
     },
-    told: (): readonly PromptCheck[] =>
+    forPrompt: (): readonly PromptCheck[] =>
       checks().map(({ command }) =>
         red.has(command) ? { command, redBefore: excused ? 'excused' : 'gates' } : { command },
       ),

@@ -24,7 +24,7 @@ export interface AgentReply {
   readonly tokens?: { readonly input: number; readonly output: number };
 }
 
-/** Must settle soon after `turn.signal` has fired. */
+/** Must resolve or reject soon after `turn.signal` has fired. */
 export type AgentFunction = (turn: AgentTurn) => Promise<AgentReply | string | undefined>;
 
 /** An agent that is a function of the program. */

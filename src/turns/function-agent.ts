@@ -1,7 +1,7 @@
 /** A turn of an agent that is a function. */
 import { type AgentAdapter, NO_NEEDS } from '../agents/agent.ts';
 import type { TurnReport, TurnRequest } from '../agents/invoke.ts';
-import { createDoor } from '../agents/reader.ts';
+import { createRedaction } from '../agents/reader.ts';
 import type { EndedBy } from '../domain/run/evidence.ts';
 import type { AgentEvent } from '../domain/turn/agent-event.ts';
 import { createTurnFold } from '../domain/turn/turn.ts';
@@ -35,13 +35,13 @@ export async function takeFunctionTurn(agent: FunctionAgent, turn: FunctionTurn)
     endedBy ??= by;
     ending.abort();
   };
-  const door = createDoor(turn.redact, event => {
+  const redaction = createRedaction(turn.redact, event => {
     fold.add(event);
     turn.onEvent(event);
     const over = event.kind === 'usage' ? turn.overBudget(fold.usage()) : undefined;
     if (over) end(over);
   });
-  const emit = door.enter;
+  const emit = redaction.enter;
   const abort = () => end('interrupt');
   turn.abort.addEventListener('abort', abort);
   if (turn.abort.aborted) abort();
@@ -50,12 +50,12 @@ export async function takeFunctionTurn(agent: FunctionAgent, turn: FunctionTurn)
   const call = Promise.resolve().then(() =>
     agent.run({ prompt, cwd, iteration, signal: ending.signal, emit }),
   );
-  const reply = await Promise.race([settled(call), ended(ending.signal)]);
+  const reply = await Promise.race([returned(call), ended(ending.signal)]);
   for (const timer of timers) timer.clear();
   turn.abort.removeEventListener('abort', abort);
 
   if ('reply' in reply) for (const event of replyEvents(reply.reply)) emit(event);
-  door.end();
+  redaction.end();
   const done = fold.turn();
   if (endedBy) return { turn: done, outcome: { kind: 'ended', by: endedBy } };
   if (!('error' in reply)) return { turn: done, outcome: { kind: 'completed' } };
@@ -63,19 +63,19 @@ export async function takeFunctionTurn(agent: FunctionAgent, turn: FunctionTurn)
   return { turn: done, outcome: { kind: 'failed', trouble: done.trouble ?? { class: 'crash', message } } };
 }
 
-type Settled =
+type Returned =
   | { readonly reply: Awaited<ReturnType<AgentFunction>> }
   | { readonly error: unknown }
   | { readonly gone: true };
 
-function settled(call: ReturnType<AgentFunction>): Promise<Settled> {
+function returned(call: ReturnType<AgentFunction>): Promise<Returned> {
   return call.then(
     reply => ({ reply }),
     (error: unknown) => ({ error }),
   );
 }
 
-function ended(signal: AbortSignal): Promise<Settled> {
+function ended(signal: AbortSignal): Promise<Returned> {
   return new Promise(resolve => {
     if (signal.aborted) resolve({ gone: true });
     signal.addEventListener('abort', () => resolve({ gone: true }), { once: true });

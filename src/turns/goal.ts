@@ -58,7 +58,7 @@ export function limitsOf(settings: Settings): Limits {
 
 export function standstillLimits(settings: Settings): StandstillLimits {
   const { unchangedAfter, thrashingAfter, costlyAfter } = settings;
-  // It is told at once: no number of further turns brings a permission.
+  // It is reported at once: no number of further turns brings a permission.
   return { refused: 1, 'no-change': unchangedAfter, thrashing: thrashingAfter, costly: costlyAfter };
 }
 

@@ -1,6 +1,6 @@
 /**
  * Hooks that are answered by the process of the run, where the agent can make requests: starting a program for each takes as
- * long as many a tool. The agent must have told its version first, so the first turn has programs, and a run of one
+ * long as many a tool. The agent must have given its version first, so the first turn has programs, and a run of one
  * turn opens nothing. Refused requests keep the agent from its tools; so at the first sign of them there are programs again.
  */
 

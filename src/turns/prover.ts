@@ -51,7 +51,7 @@ interface Round {
   readonly before?: Snapshot | undefined;
   readonly after?: Snapshot | undefined;
   /** Files that the checks change each time. */
-  readonly unsettled: readonly string[];
+  readonly unstable: readonly string[];
   /** What the index does not have, where somebody asked. */
   readonly others?: readonly string[];
 }
@@ -63,13 +63,13 @@ export function createProver(parts: RunContext, wanted: Wanted): Prover {
   const watch = createIntegrityWatch({ ...parts, inputs });
   const { own, lookAt, unseen } = createLooks(parts, commands.length > 0);
   const [{ tell, tellMeanwhile }, hiddenIn] = [createTeller(emit), watchHidden()];
-  let last: Round = { results: [], unsettled: [] };
+  let last: Round = { results: [], unstable: [] };
   let inputsChanged: readonly string[] = [];
   const run = async (iteration: number, where?: Checkout, more?: Pick<Proving, 'flaked'>) =>
     (await proveBeside(parts, { ...provingOf(parts, iteration, wanted), watch, ...more }, where)).map(as);
   const addInputs = (more: readonly string[] = []) => {
     inputsChanged = [...new Set([...inputsChanged, ...watch.takeChanged(), ...more])].sort();
-    tell(inputsChanged, last.unsettled);
+    tell(inputsChanged, last.unstable);
   };
   const keep = (round: Round) => {
     last = round;
@@ -86,7 +86,7 @@ export function createProver(parts: RunContext, wanted: Wanted): Prover {
       watch.takeChanged();
       inputsChanged = [];
       const before = needsBefore(parts, wanted) ? await lookAt(tree) : undefined;
-      keep({ results: await run(iteration), before, after: await lookAt(tree), unsettled: [] });
+      keep({ results: await run(iteration), before, after: await lookAt(tree), unstable: [] });
       if (parts.isExposed) tellMeanwhile(await changedIn(last, tree));
       // Where git sees no work at all, it may have been hidden; else that is looked for when the run could be done.
       if (last.after?.tree === parts.past().prepared?.start?.tree) addInputs(await lookBeside(tree));
@@ -96,11 +96,11 @@ export function createProver(parts: RunContext, wanted: Wanted): Prover {
       const { results, before, after } = last;
       const seen = voided(emit, results, unseen());
       const tree = await own();
-      const isSettled = seen !== results || !tree || !after || before?.tree === after.tree;
+      const isStable = seen !== results || !tree || !after || before?.tree === after.tree;
       const again = () => run(iteration, undefined, { flaked: flakedIn(results) });
-      if (!isSettled) keep(await settledRound(tree, after, await again(), await lookAt(tree)));
+      if (!isStable) keep(await secondRound(tree, after, await again(), await lookAt(tree)));
       addInputs([...(await lookBeside(tree)), ...(await unkeptNow(parts, tree, last))]);
-      return isSettled ? seen : voided(emit, last.results, unseen());
+      return isStable ? seen : voided(emit, last.results, unseen());
     },
     checked: () => checkedOf(last, inputsChanged),
     async proveHandedOver(iteration) {
@@ -127,10 +127,10 @@ function needsBefore({ past, isExposed }: RunContext, { mayBeDone }: Wanted): bo
   return isExposed || (mayBeDone?.() ?? past().open?.turn?.claim.found === true);
 }
 
-function checkedOf({ after, unsettled }: Round, inputsChanged: readonly string[]) {
+function checkedOf({ after, unstable }: Round, inputsChanged: readonly string[]) {
   return {
     ...(after && { snapshot: after.tree }),
-    ...(unsettled.length > 0 && { unsettled }),
+    ...(unstable.length > 0 && { unstable }),
     ...(inputsChanged.length > 0 && { inputsChanged }),
   };
 }
@@ -140,14 +140,14 @@ function flakedIn(results: readonly CheckResult[]): ReadonlyMap<number, number> 
 }
 
 /** The round after one that changed files: green, it must leave them as it found them. */
-async function settledRound(
+async function secondRound(
   own: OwnGit,
   before: Snapshot,
   results: readonly CheckResult[],
   after: Snapshot | undefined,
 ): Promise<Round> {
-  const unsettled = after && isGreen(results) ? await changes(own, before.tree, after.tree) : [];
-  return { results, before, after, unsettled };
+  const unstable = after && isGreen(results) ? await changes(own, before.tree, after.tree) : [];
+  return { results, before, after, unstable };
 }
 
 /** Beside the rounds of other lanes, where there are some. */
@@ -277,17 +277,17 @@ async function unkeptNow(
 
 /** Says each thing once: it is in the result as well. */
 function createTeller(emit: Emit) {
-  const told = new Set<string>();
+  const reported = new Set<string>();
   const tell = (what: string, paths: readonly string[], next: string) => {
     const text = `${what}: ${listSome(paths)}. ${next}`;
-    if (paths.length === 0 || told.has(text)) return;
-    told.add(text);
+    if (paths.length === 0 || reported.has(text)) return;
+    reported.add(text);
     warn(emit, text);
   };
   return {
-    tell(inputsChanged: readonly string[], unsettled: readonly string[]) {
+    tell(inputsChanged: readonly string[], unstable: readonly string[]) {
       tell('What the checks rest on was changed', inputsChanged, 'Look at it, or protect it: --protect.');
-      tell('The checks change files each time they run', unsettled, 'Have git ignore what they write.');
+      tell('The checks change files each time they run', unstable, 'Have git ignore what they write.');
     },
     tellMeanwhile: (paths: readonly string[]) =>
       tell(

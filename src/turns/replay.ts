@@ -111,13 +111,13 @@ function sameTrouble(recorded: TurnOutcome, today: TurnOutcome): TurnOutcome {
 }
 
 function differencesOf(before: Read, now: Read): readonly string[] {
-  const told = {
+  const fields = {
     outcome: (read: Read) => read.outcome.kind,
     claim: (read: Read) => JSON.stringify(read.claim),
     blocked: (read: Read) => read.blocked ?? 'no',
     'tool calls': (read: Read) => String(read.toolCalls),
   };
-  return Object.entries(told).flatMap(([name, of]) =>
+  return Object.entries(fields).flatMap(([name, of]) =>
     of(before) === of(now) ? [] : [`${name}: was ${of(before)}, is ${of(now)}`],
   );
 }

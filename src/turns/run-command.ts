@@ -10,7 +10,7 @@ import { provingOf } from './prover.ts';
 
 type Named = 'setup' | 'laneSetup' | 'laneTeardown';
 
-/** As it is in the settings, in the folder of the run. Answers why it failed. */
+/** As it is in the settings, in the folder of the run. Returns why it failed. */
 export async function runCommand(context: RunContext, name: Named): Promise<Problem | undefined> {
   const { [name]: command, setupTimeout: timeout } = context.settings;
   if (command === undefined) return undefined;

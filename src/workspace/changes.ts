@@ -1,4 +1,4 @@
-/** Which paths differ from a commit, and how each is told of. */
+/** Which paths differ from a commit, and how each is summarized of. */
 
 import { lstatSync, type Stats } from 'node:fs';
 import { join } from 'node:path';
@@ -14,26 +14,26 @@ export interface Sorted {
   /** What git can show. */
   readonly shown: readonly ChangedPath[];
   /** What it should not: in a line each. */
-  readonly told: readonly Told[];
+  readonly summarized: readonly SummarizedChange[];
   /** In the commit, and not meant to be here. */
   readonly missing: readonly ChangedPath[];
   readonly links: readonly ChangedPath[];
 }
 
-interface Told {
+interface SummarizedChange {
   readonly change: ChangedPath;
   readonly line: string;
 }
 
 export type Look = Snapshot & { readonly own: OwnGit };
 
-/** What differs between a tree and the files, by how it is told of. */
+/** What differs between a tree and the files, by how it is summarized of. */
 export function sortChanges({ own, skipped }: Look, listed: readonly ChangedPath[]): Sorted {
   const absent = own.absent();
   const isSkipped = new Set(skipped.map(({ path }) => path));
-  const [shown, told, missing, links] = [[], [], [], []] as [
+  const [shown, summarized, missing, links] = [[], [], [], []] as [
     ChangedPath[],
-    Told[],
+    SummarizedChange[],
     ChangedPath[],
     ChangedPath[],
   ];
@@ -45,17 +45,17 @@ export function sortChanges({ own, skipped }: Look, listed: readonly ChangedPath
     else if (!after && absent.has(path)) missing.push(change);
     // A file that is not kept is in the tree as it was, or not at all.
     else if (isSkipped.has(path)) continue;
-    else if (line !== undefined) told.push({ change, line });
+    else if (line !== undefined) summarized.push({ change, line });
     else shown.push(change);
   }
-  return { shown, told, missing, links };
+  return { shown, summarized, missing, links };
 }
 
 /** What git is not asked to show, in a line each. `start` is the tree that the files are compared with. */
 export async function remarksOn(
   { own, nested, skipped }: Look,
   start: string,
-  { told, missing, links }: Sorted,
+  { summarized, missing, links }: Sorted,
 ): Promise<readonly string[]> {
   const now = links.length + missing.length > 0 ? await committedSince(own, start) : new Map();
   const isLink = (path: string) => links.some(link => `${link.path}/` === path);
@@ -74,7 +74,7 @@ export async function remarksOn(
       const why = size > LARGE ? `${size} bytes, too large to show` : 'it cannot be read';
       return `${isNew ? 'new' : 'changed'}: ${shownPath(path)} (${why})`;
     }),
-    ...told.map(({ line }) => line),
+    ...summarized.map(({ line }) => line),
   ];
 }
 
@@ -96,9 +96,9 @@ export async function uncommittedPaths(status: TreeStatus): Promise<readonly str
   const listed = await own.changedPaths(start, status.tree);
   if (isProblem(listed)) return notCompared(head, listed);
   const sorted = sortChanges(status, listed);
-  const remarks = await remarksOn(status, start, { ...sorted, told: [] });
+  const remarks = await remarksOn(status, start, { ...sorted, summarized: [] });
   const odd = remarks.flatMap(remark => /^(?:new|changed): (.*) \([^(]*\)$/.exec(remark)?.[1] ?? []);
-  const paths = [...sorted.shown, ...sorted.told.map(({ change }) => change)];
+  const paths = [...sorted.shown, ...sorted.summarized.map(({ change }) => change)];
   // What git knows first, as it lists them itself.
   const known = paths.filter(({ before }) => before);
   const added = paths.filter(({ before }) => !before);

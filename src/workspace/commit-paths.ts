@@ -13,10 +13,10 @@ export async function commitPaths(
   message: string,
 ): Promise<{ readonly done: boolean; readonly why: string }> {
   const own = await openOwnGit(place);
-  const told: string[] = [];
-  const tell = (text: string) => void told.push(text);
+  const said: string[] = [];
+  const tell = (text: string) => void said.push(text);
   const problem = isProblem(own) ? own : await commitOnly(own, paths, message, tell);
-  return problem ? { done: false, why: problem.what } : { done: true, why: told.join(' ') };
+  return problem ? { done: false, why: problem.what } : { done: true, why: said.join(' ') };
 }
 
 async function commitOnly(

@@ -44,7 +44,7 @@ export async function diffWithPaths(
   const sorted = await compare(look, start, exclude, excerpt.read);
   if (isProblem(sorted)) return { ...sorted, where: options.cwd };
   for (const remark of await remarksOn(look, start, sorted)) excerpt.remark(remark);
-  const paths = [...sorted.shown, ...sorted.told.map(({ change }) => change)];
+  const paths = [...sorted.shown, ...sorted.summarized.map(({ change }) => change)];
   return { diff: excerpt.end(sorted.shown.length), paths: paths.map(({ path }) => shownPath(path)) };
 }
 
@@ -126,7 +126,7 @@ async function compare(
   return sorted;
 }
 
-/** Reads the list of paths, and then the patch of each; what is told of in a line is left out. A character for each byte. */
+/** Reads the list of paths, and then the patch of each; what is summarized in a line is left out. A character for each byte. */
 function createReader(look: Look, read: Read) {
   let text = '';
   let sorted: Sorted | undefined;

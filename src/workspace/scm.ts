@@ -65,7 +65,7 @@ export async function runScmTasks(round: ScmRound): Promise<boolean> {
     const begun = before.find(each => each.task === task);
     if (begun?.outcome === 'failed') return true;
     if (begun?.outcome !== undefined) continue;
-    const result = await settle(round, task, begun);
+    const result = await resolveTask(round, task, begun);
     // What we ended ourselves has not failed.
     if (result.outcome === 'failed' && round.abort.aborted) return false;
     emit({ type: 'scm', task, ...result });
@@ -75,7 +75,7 @@ export async function runScmTasks(round: ScmRound): Promise<boolean> {
   return true;
 }
 
-async function settle(round: ScmRound, task: string, begun: TaskState | undefined): Promise<TaskResult> {
+async function resolveTask(round: ScmRound, task: string, begun: TaskState | undefined): Promise<TaskResult> {
   const own = isGit(round) ? await openOwnGit(round) : undefined;
   if (own && isProblem(own)) return failed(formatProblem(own));
   const known = begun && (await cameAbout(round, own, begun));
@@ -103,11 +103,11 @@ async function cameAbout(
   const [one, other] = asked.stdout.trim().split('\n');
   if (name === 'push')
     return asked.code === 0 && one === other ? { outcome: 'done', detail: 'it had been pushed' } : undefined;
-  return (asked.code === 0 ? one : null) === head ? settleCommit(round, own, head, tree) : undefined;
+  return (asked.code === 0 ? one : null) === head ? resolveCommit(round, own, head, tree) : undefined;
 }
 
 /** A commit on top of where it was begun: it may have been cut off between the commit and the index. undefined: it is not Ralph's. */
-async function settleCommit(
+async function resolveCommit(
   round: ScmRound,
   own: OwnGit,
   head: string | null,
@@ -176,7 +176,7 @@ function reportLeft({ emit }: ScmRound, { left }: CommitPlan): void {
 
 const SHOWN = 10;
 
-/** Of what a hook prints the agent is told the end. */
+/** Of what a hook prints the agent gets the end. */
 const MOST_WORDS = 4000;
 
 /** Milliseconds for what is not ended with the run. */

@@ -1,16 +1,16 @@
 /** The Agent Client Protocol, beside what the recordings in test/streams/acp show: order, permissions, models, and lies. */
 import { expect, test } from 'vitest';
 import { createConversation } from '../../src/agents/acp/adapter.ts';
-import type { Talk } from '../../src/agents/agent.ts';
-import { createVoice, outcomeOf } from '../../src/agents/invoke.ts';
+import type { ConversationRequest } from '../../src/agents/agent.ts';
+import { createAgentInput, outcomeOf } from '../../src/agents/invoke.ts';
 import { findAdapter, protocolOf } from '../../src/agents/registry.ts';
 import type { AgentEvent } from '../../src/domain/turn/agent-event.ts';
 import { createTurnFold } from '../../src/domain/turn/turn.ts';
 
-const TALK: Talk = { prompt: 'Do it.', cwd: '/repo', permissions: 'skip' };
+const TALK: ConversationRequest = { prompt: 'Do it.', cwd: '/repo', permissions: 'skip' };
 const SESSION = { sessionId: 's1' };
 
-function start(talk: Partial<Talk> = {}, session: object = SESSION) {
+function start(talk: Partial<ConversationRequest> = {}, session: object = SESSION) {
   const conversation = createConversation({ ...TALK, ...talk });
   const hear = (message: object) => {
     const { events, say } = conversation.hear(JSON.stringify({ jsonrpc: '2.0', ...message }));
@@ -168,11 +168,13 @@ test('an agent that never answers has hung', () => {
 });
 
 test('what is asked and never read does not fill the memory', () => {
-  const voice = createVoice({ ...TALK, adapter: findAdapter('goose', 'acp') });
+  const agentInput = createAgentInput({ ...TALK, adapter: findAdapter('goose', 'acp') });
   const flood = 'x'.repeat(1024 * 1024);
-  for (let at = 0; at < 100; at++) voice.onSay?.([flood]);
+  for (let at = 0; at < 100; at++) agentInput.onSay?.([flood]);
   expect(
-    typeof voice.input === 'object' && 'writableLength' in voice.input && voice.input.writableLength,
+    typeof agentInput.input === 'object' &&
+      'writableLength' in agentInput.input &&
+      agentInput.input.writableLength,
   ).toBeLessThan(3 * flood.length);
 });
 

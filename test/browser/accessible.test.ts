@@ -70,7 +70,7 @@ async function tabTo(page: Page, name: string | RegExp, back = false): Promise<v
 }
 
 describe('by keyboard alone', () => {
-  test('a run is told something, paused, continued and cancelled, and the focus is never lost', {
+  test('a run is sent something, paused, continued and cancelled, and the focus is never lost', {
     tags: 'P-page-keyboard',
   }, async () => {
     const { page, next, first, loop } = await liveRun();

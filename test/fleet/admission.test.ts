@@ -358,8 +358,8 @@ describeWithPostgres('the database of a fleet', () => {
     const take = async (turn: Pick<EndedTurn, 'outcome' | 'idle'>) => {
       await expect.poll(() => shared.reserve()).toBe('yes');
       expect([100, 101].map(tokens => shared.overdrawn(used(tokens)))).toEqual([undefined, 'max-tokens']);
-      shared.settle({ ...turn, usage: used(0) });
-      await shared.settled();
+      shared.charge({ ...turn, usage: used(0) });
+      await shared.flushed();
       const { rows } = await database.query(
         "select spent::int as n from ralph.budget where currency = 'turns'",
       );

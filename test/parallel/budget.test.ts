@@ -15,7 +15,7 @@ function budget(limits: Partial<Limits>, before: Partial<Before> = {}) {
   /** A turn of a lane that is paid for, from its beginning to its end. */
   const turn = (name: string, cost: number) => {
     expect(lane(name).reserve()).toBe('yes');
-    lane(name).settle({ usage: dollars(cost), outcome: { kind: 'completed' } });
+    lane(name).charge({ usage: dollars(cost), outcome: { kind: 'completed' } });
   };
   return { lane, turn, room };
 }
@@ -36,7 +36,7 @@ describe('a reservation', () => {
     expect(lane('A').reserve()).toBe('yes'); // 1 is not held
     expect(lane('B').reserve()).toBe('wait');
     expect(room()).toBe('wait');
-    lane('A').settle({ usage: dollars(0.5), outcome: { kind: 'completed' } });
+    lane('A').charge({ usage: dollars(0.5), outcome: { kind: 'completed' } });
     expect(lane('B').reserve()).toBe('yes');
   });
 
@@ -82,21 +82,21 @@ describe('while nobody knows what a turn costs', () => {
     const names = Array.from({ length: count }, (_, at) => `L${at}`);
     const paid = names.map(name => lane(name).reserve());
     expect(paid).toEqual(['yes', ...names.slice(1).map(() => 'wait')]);
-    lane('L0').settle({ usage: dollars(1), outcome: { kind: 'completed' } });
+    lane('L0').charge({ usage: dollars(1), outcome: { kind: 'completed' } });
     expect(lane('L1').reserve()).toMatchObject({ detail: '$1.00 of $1.00 spent.' });
   });
 
   test('a turn in which nothing was done does not show it', () => {
     const { lane } = budget({ maxCost: 1 });
     lane('A').reserve();
-    lane('A').settle({ usage: { costSource: 'unknown' }, outcome: { kind: 'completed' }, idle: true });
+    lane('A').charge({ usage: { costSource: 'unknown' }, outcome: { kind: 'completed' }, idle: true });
     expect([lane('A').reserve(), lane('B').reserve()]).toEqual(['yes', 'wait']);
   });
 
   test('an agent that never says what it costs holds nobody up for ever', () => {
     const { lane } = budget({ maxCost: 1 });
     lane('A').reserve();
-    lane('A').settle({ usage: { costSource: 'unknown' }, outcome: { kind: 'completed' } });
+    lane('A').charge({ usage: { costSource: 'unknown' }, outcome: { kind: 'completed' } });
     expect([lane('A').reserve(), lane('B').reserve()]).toEqual(['yes', 'yes']);
   });
 

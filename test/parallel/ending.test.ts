@@ -13,17 +13,17 @@ async function ended(how: Ended, prepare: (run: ReturnType<typeof parallelRun>) 
   prepare(run);
   const { stop, laneWork: work, events } = run;
   const { sandbox: _, ...parts } = run.parts;
-  const settled: number[] = [];
+  const flushed: number[] = [];
   const result = await endRun(
     { work, parts: run.queueWorld.parts, runId: 'r1' },
     {
       ...{ ...parts, runId: 'r1', stop, meter: createMeter(parts.clock, parts.past()) },
-      settled: async () => void settled.push(events.length),
+      flushed: async () => void flushed.push(events.length),
       restoreOwn: async () => ({ restored: [], lost: [] }),
     },
     how,
   );
-  return { result, events, settled };
+  return { result, events, flushed };
 }
 
 const ranWith = (story: string, usage: Usage, why?: string) => (run: ReturnType<typeof parallelRun>) => {
@@ -61,10 +61,10 @@ describe('the result', () => {
   });
 
   test('is the last line of the ledger, and is kept before the program ends', async () => {
-    const { result, events, settled } = await ended({ reason: 'needs_you', detail: 'A: it waits for B' });
+    const { result, events, flushed } = await ended({ reason: 'needs_you', detail: 'A: it waits for B' });
     expect(events.at(-1)).toEqual({ type: 'run-ended', result });
     expect(result).toMatchObject({ stopReason: 'needs_you', detail: 'A: it waits for B' });
-    expect(settled).toEqual([events.length]);
+    expect(flushed).toEqual([events.length]);
   });
 
   test('moves no branch of the user where nothing has landed', async () => {

@@ -175,7 +175,7 @@ const NPM = {
 
 attacks('Checks: the settings of npm', [
   ...eachOf(
-    'With --strict: npm is told elsewhere',
+    'With --strict: npm has settings elsewhere',
     EVERYWHERE,
     {
       'another shell for scripts': 'echo script-shell=/bin/true > .npmrc',

@@ -226,7 +226,7 @@ export const anyEvent: fc.Arbitrary<RunEvent> = fc.oneof(
   ),
   fc.record(
     {
-      type: fc.constant('stories-settled'),
+      type: fc.constant('stories-updated'),
       iteration: fc.integer({ min: 1, max: 99 }),
       hash: text,
       done: count,

@@ -206,7 +206,7 @@ test('what was undone, blocked, settled and committed is a line each', () => {
   const events: readonly RunEvent[] = [
     { type: 'violation', violation: { what: 'test/a.test was changed', restored: true } },
     { type: 'denied', what: 'a connection to example.org' },
-    { type: 'stories-settled', iteration: 1, hash: 'h', done: 1, total: 3 },
+    { type: 'stories-updated', iteration: 1, hash: 'h', done: 1, total: 3 },
     { type: 'scm', task: 'commit', outcome: 'done', detail: 'Count quantities' },
     { type: 'scm', task: 'push', outcome: 'failed', detail: 'no remote' },
   ];

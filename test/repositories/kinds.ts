@@ -341,7 +341,7 @@ export const KINDS: Readonly<Record<string, Kind>> = {
         'pre-commit',
         'cd "$(git rev-parse --git-common-dir)" && mkdir tried 2>/dev/null && { echo "not yet"; exit 1; }; true',
       ),
-    note: 'the agent is told what the hook says, and has another turn',
+    note: 'the agent hears what the hook says, and has another turn',
   },
   'a hook that rewrites messages': { make: () => hooked('commit-msg', 'sed -i "1s/^/[X-1] /" "$1"') },
   'a filter with both directions': {

@@ -267,7 +267,7 @@ function settled(paths: RunPaths, iteration: number, { story, list }: StoryStep)
   write(paths.stories(hash), text);
   const done = list.filter(({ passes }) => passes).length;
   const moved = list.find(({ id }) => id === story);
-  return { type: 'stories-settled', iteration, hash, done, total: list.length, ...(moved && { moved }) };
+  return { type: 'stories-updated', iteration, hash, done, total: list.length, ...(moved && { moved }) };
 }
 
 function write(path: string, text: string): void {

@@ -27,7 +27,7 @@ async function patientAgent() {
 const start = (dir: string, bin: string, ...args: string[]) =>
   startRalph(['prd', 'run', '--agent', 'claude', '-n', '1', '--json', ...args], { cwd: dir, path: [bin] });
 
-test('a second loop is refused, and told which one is running; nothing of the first is touched', {
+test('a second loop is refused, and hears which one is running; nothing of the first is touched', {
   tags: ['promise', 'P-prd-one'],
 }, async () => {
   const project = prdRepo();

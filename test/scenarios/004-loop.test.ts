@@ -282,7 +282,7 @@ describe('checks', () => {
     expect(stderr).toContain('flaky');
   });
 
-  test('red before the first iteration are told with --baseline', { tags: 'P-baseline' }, async () => {
+  test('red before the first iteration are said with --baseline', { tags: 'P-baseline' }, async () => {
     const project = repo();
     const agent = await fakeAgent('claude', writesFile('a', '1', COMPLETE));
     const { code, stderr } = await loop(
@@ -319,7 +319,7 @@ describe('checks', () => {
 });
 
 describe('protected paths', () => {
-  test('are put back before the checks run, and the agent is told', {
+  test('are put back before the checks run, and the agent hears it', {
     tags: ['promise', 'P-protect'],
   }, async () => {
     const project = repo({ 'test/a.test.sh': 'test -e feature\n', 'app.txt': 'x\n' });
@@ -365,7 +365,7 @@ describe('protected paths', () => {
 });
 
 describe('limits', () => {
-  test('the same failure without a change is told, then ends the run as stuck', {
+  test('the same failure without a change is said, then ends the run as stuck', {
     tags: ['promise', 'P-stuck'],
   }, async () => {
     const project = repo();

@@ -73,7 +73,7 @@ describe('what the agent may do', () => {
 });
 
 describe('an agent that is refused its tools', () => {
-  test('is told once, then the run stops and names the cause and the way out', {
+  test('is said once, then the run stops and names the cause and the way out', {
     tags: 'P-permissions',
   }, async () => {
     const project = repo();

@@ -137,7 +137,7 @@ describe('a run with stories', () => {
       iterations: 1,
       ends: 'max_iterations',
       also: () => [
-        { type: 'stories-settled', iteration: 1, hash: '../../../../elsewhere', done: 0, total: 0 },
+        { type: 'stories-updated', iteration: 1, hash: '../../../../elsewhere', done: 0, total: 0 },
       ],
     });
     const { stories, view } = JSON.parse((await REPORT(dir, run.id, '--format', 'json')).stdout);

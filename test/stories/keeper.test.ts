@@ -48,7 +48,7 @@ describe('a turn that builds', () => {
     const world = keeping([story('US-001')]);
     world.keeper.begin();
     world.leaves(handIn());
-    world.keeper.settle(1, FAIR);
+    world.keeper.applyTurn(1, FAIR);
     expect(world.storyOf('US-001')?.reviewStatus).toBeNull();
     expect(world.keeper.round().after.userStories[0]?.reviewStatus).toBe('needs_review');
   });
@@ -58,14 +58,14 @@ describe('after a pause', () => {
   test('what the user left is trusted', () => {
     const world = keeping([story('US-001')]);
     world.leaves(change('US-001', { title: 'Another title' }));
-    world.keeper.trust();
+    world.keeper.acceptUserEdits();
     expect(world.storyOf('US-001')?.title).toBe('Another title');
   });
 
   test('a list that is not in order is not, and he is told', () => {
     const world = keeping([story('US-001')]);
     world.leaves(change('US-001', { passes: true }));
-    world.keeper.trust();
+    world.keeper.acceptUserEdits();
     expect(world.storyOf('US-001')?.passes).toBe(false);
     expect(world.notices()).toEqual([
       expect.stringContaining('The story list stays as it was before the pause: '),
@@ -77,8 +77,8 @@ describe('on record', () => {
   test('is a copy of the list under its hash, how many are done, and what moved', () => {
     const world = keeping([story('US-001', waiting), story('US-002', approved)]);
     iterate(world, approve());
-    world.keeper.record(1);
-    const [settled] = only(world.events, 'stories-settled');
+    world.keeper.save(1);
+    const [settled] = only(world.events, 'stories-updated');
     expect(settled).toMatchObject({ iteration: 1, done: 2, total: 2 });
     expect(settled?.moved).toMatchObject({ id: 'US-001', reviewStatus: 'approved', reviewCap: 3 });
     expect(readStories(world.run, settled?.hash ?? '')).toBe(world.place.read('ralph/tasks.json'));
@@ -86,7 +86,7 @@ describe('on record', () => {
 
   test('approvals that cannot be written are told: the next run would take them for claims', () => {
     const world = keeping([story('US-001', approved)], { approvals: '/dev/null/approvals.json' });
-    world.keeper.record(0);
+    world.keeper.save(0);
     expect(world.notices()).toEqual([expect.stringContaining('Approvals cannot be recorded')]);
   });
 });
@@ -95,21 +95,21 @@ describe('a run that is resumed', () => {
   const begun = { iteration: 1, mode: 'implement', story: 'US-001' } as const;
 
   test('holds what its agent left against the list, in the iteration that was cut off', () => {
-    const world = keeping([story('US-001')], { begun: { ...begun, isSettled: false } });
+    const world = keeping([story('US-001')], { begun: { ...begun, isApplied: false } });
     world.leaves(change('US-001', approved));
-    expect(world.keeper.settle(1, FAIR).violations).not.toEqual([]);
+    expect(world.keeper.applyTurn(1, FAIR).violations).not.toEqual([]);
   });
 
   test('does so once: what was settled before is not settled again', () => {
-    const world = keeping([story('US-001')], { begun: { ...begun, isSettled: true } });
+    const world = keeping([story('US-001')], { begun: { ...begun, isApplied: true } });
     world.leaves(change('US-001', approved));
-    expect(world.keeper.settle(1, FAIR)).toEqual({ violations: [], missing: [] });
-    expect(world.keeper.settle(2, FAIR).violations).not.toEqual([]);
+    expect(world.keeper.applyTurn(1, FAIR)).toEqual({ violations: [], missing: [] });
+    expect(world.keeper.applyTurn(2, FAIR).violations).not.toEqual([]);
   });
 
   test('knows what the iteration was for', () => {
     const world = keeping([story('US-001', rejected), story('US-002')], {
-      begun: { iteration: 4, mode: 'implement', story: 'US-002', isSettled: false },
+      begun: { iteration: 4, mode: 'implement', story: 'US-002', isApplied: false },
     });
     expect(world.keeper.assignment()).toMatchObject({ mode: 'implement', story: { id: 'US-002' } });
   });

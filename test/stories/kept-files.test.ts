@@ -26,7 +26,7 @@ describe('a turn', () => {
     const world = keeping([story('US-001'), story('US-002')]);
     world.keeper.begin();
     spoil(world);
-    const { violations } = world.keeper.settle(1, FAIR);
+    const { violations } = world.keeper.applyTurn(1, FAIR);
     expect(violations).toEqual([{ what, restored: true, isSentence: true }]);
     expect(world.onDisk('US-002')).toMatchObject({ title: 'Title of US-002' });
   });
@@ -39,7 +39,7 @@ describe('a turn', () => {
     world.place.write('elsewhere/tasks.json', elsewhere);
     world.removeFile('ralph');
     symlinkSync(world.place.path('elsewhere'), world.place.path('ralph'));
-    const { violations } = world.keeper.settle(1, FAIR);
+    const { violations } = world.keeper.applyTurn(1, FAIR);
     expect(violations[0]).toMatchObject({ what: 'tasks.json cannot be read any more.', restored: true });
     expect(world.onDisk('US-001')?.reviewStatus).toBeNull();
     expect(world.place.read('elsewhere/tasks.json')).toBe(elsewhere);
@@ -54,7 +54,7 @@ describe('what is not the agent’s', () => {
     const world = keeping([story('US-001')]);
     world.keeper.begin();
     world.place.write(file, text);
-    const { violations } = world.keeper.settle(1, FAIR);
+    const { violations } = world.keeper.applyTurn(1, FAIR);
     expect(violations).toEqual([
       expect.objectContaining({ what: expect.stringContaining(what), restored: true }),
     ]);
@@ -64,7 +64,7 @@ describe('what is not the agent’s', () => {
     const world = keeping([story('US-001')]);
     world.keeper.begin();
     world.removeFile('ralph/prd.md');
-    world.keeper.settle(1, FAIR);
+    world.keeper.applyTurn(1, FAIR);
     expect(world.place.read('ralph/prd.md')).toBe('# Demo\n');
   });
 
@@ -77,10 +77,10 @@ describe('what is not the agent’s', () => {
   ])('the log is only added to: %s', (_, text, isFine) => {
     const world = keeping([story('US-001')]);
     world.place.write('ralph/progress.txt', '# Log\n\n---\n- first\n');
-    world.keeper.trust();
+    world.keeper.acceptUserEdits();
     world.keeper.begin();
     world.place.write('ralph/progress.txt', text);
-    const { violations } = world.keeper.settle(1, FAIR);
+    const { violations } = world.keeper.applyTurn(1, FAIR);
     expect(violations.map(({ what }) => what)).toEqual(
       isFine ? [] : [expect.stringContaining('progress.txt')],
     );

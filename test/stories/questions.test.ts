@@ -69,8 +69,8 @@ describe('a question is noted', () => {
 test('a story that its own turn has finished has nothing left to ask', () => {
   const world = asked([story('US-001')], ASKS, { ...POLICY, skipReview: true });
   world.leaves(change('US-001', { passes: true }));
-  world.keeper.settle(1, FAIR);
-  world.keeper.weigh(1, []);
+  world.keeper.applyTurn(1, FAIR);
+  world.keeper.applyChecks(1, []);
   expect(noteQuestion(world.parts, mayAsk(world.keeper, world.parts.settings))).toBe(false);
 });
 

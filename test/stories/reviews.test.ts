@@ -15,7 +15,7 @@ describe('a review', () => {
     const world = reviewed();
     expect(iterate(world, approve())).toMatchObject({ violations: [], missing: [], refused: [] });
     expect(world.storyOf('US-001')).toMatchObject({ passes: true, reviewStatus: 'approved' });
-    world.keeper.record(1);
+    world.keeper.save(1);
     expect(Object.keys(readApprovals(world.place.path('state/approvals.json')))).toEqual(['US-001']);
   });
 

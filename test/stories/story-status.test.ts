@@ -31,8 +31,8 @@ describe('for the verdict', () => {
     const world = keeping([story('US-001', { ...waiting, reviewCount: 2 })]);
     world.keeper.begin();
     world.leaves(reject('US-001', 'still wrong'));
-    world.keeper.settle(1, FAIR);
-    world.keeper.weigh(1, []);
+    world.keeper.applyTurn(1, FAIR);
+    world.keeper.applyChecks(1, []);
     expect(standOf(world.keeper, POLICY).capped).toBe('US-001 was reviewed 3 times: still wrong');
   });
 

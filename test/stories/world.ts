@@ -73,8 +73,8 @@ export function iterate(
 ) {
   world.keeper.begin();
   world.leaves(edit);
-  const settled = world.keeper.settle(1, evidence);
-  return { ...settled, refused: world.keeper.weigh(1, results) };
+  const settled = world.keeper.applyTurn(1, evidence);
+  return { ...settled, refused: world.keeper.applyChecks(1, results) };
 }
 
 interface Seen {

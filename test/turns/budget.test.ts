@@ -59,7 +59,7 @@ describe('before a turn', () => {
 
   test('nothing is held by a run that waits for something else', () => {
     const { both, shared } = sharing(9, () => 'wait');
-    shared('B').settle(TURN); // from now on a turn holds 4
+    shared('B').charge(TURN); // from now on a turn holds 4
     expect(both.ready?.()).toBe('wait');
     expect(shared('A').held()).toBe(0);
   });
@@ -86,14 +86,14 @@ describe('a turn that is no iteration', () => {
 
   test('is paid for by the same budget, and counts no turn', async () => {
     const { shared } = sharing(5);
-    shared('A').settle(TURN); // 1 is left
+    shared('A').charge(TURN); // 1 is left
     expect(await takeExtra(shared('A'), never, async () => report)).toBe(report);
     expect(shared('A').reserve()).toMatchObject({ detail: '$5.00 of $5.00 spent.' });
   });
 
   test('waits for what others hold, and is not taken when all is spent', async () => {
     const { shared } = sharing(6);
-    shared('A').settle(TURN);
+    shared('A').charge(TURN);
     expect(shared('B').reserve()).toBe('yes');
     let hasBegun = false;
     const taken = takeExtra(shared('A'), never, async () => {
@@ -102,7 +102,7 @@ describe('a turn that is no iteration', () => {
     });
     await Promise.resolve();
     expect(hasBegun).toBe(false);
-    shared('B').settle({ usage: { cost: 1, costSource: 'agent' } });
+    shared('B').charge({ usage: { cost: 1, costSource: 'agent' } });
     expect(await taken).toBe(report);
     expect(await takeExtra(shared('A'), never, async () => report)).toBeUndefined();
   });

@@ -57,10 +57,10 @@ describe('what is red before the first iteration', () => {
 
   test('is excused only where the user wants it', async () => {
     for (const excused of [true, false]) {
-      const { take, excuse, told } = baseline(excused);
+      const { take, excuse, forPrompt } = baseline(excused);
       await take(async () => [red('npm test'), check('lint')]);
       expect(excuse(red('npm test')).ungated).toBe(excused || undefined);
-      expect(told()).toEqual([
+      expect(forPrompt()).toEqual([
         { command: 'npm test', redBefore: excused ? 'excused' : 'gates' },
         { command: 'lint' },
       ]);

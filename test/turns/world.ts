@@ -102,7 +102,7 @@ export function turnWorld({ agents, settings, clock = handClock(), messages = []
       isExposed: false,
     },
     standstill: standstillLimits(own),
-    settled: async () => {},
+    flushed: async () => {},
     restoreOwn: async () => ({ restored: [], lost: [] }),
     disk: createDisk(),
     hooks: hooksOfRun({ command: 'run', settings: own, paths, cwd: home.dir, sandboxed: true }),

@@ -13,7 +13,14 @@ import {
 } from '../../domain/text/json.ts';
 import type { AgentEvent } from '../../domain/turn/agent-event.ts';
 import type { TroubleClass } from '../../domain/turn/trouble.ts';
-import { type AgentAdapter, type Conversation, type Heard, NO_NEEDS, type Talk, UNASKED } from '../agent.ts';
+import {
+  type AgentAdapter,
+  type Conversation,
+  type ConversationRequest,
+  NO_NEEDS,
+  NO_PROMPT,
+  type Reply,
+} from '../agent.ts';
 import { asideEvents, gaveUp, oneLine, refusedEvents } from '../events.ts';
 import { createUpdates } from './updates.ts';
 
@@ -29,7 +36,7 @@ export const acp: AgentAdapter = {
   stopSignal: 'SIGTERM',
   invocation: ({ command, flags }) => ({ argv: [command, ...flags], env: {} }),
   converse: createConversation,
-  read: line => createConversation(UNASKED).hear(line).events,
+  read: line => createConversation(NO_PROMPT).hear(line).events,
 };
 
 const VERSION = 1;
@@ -39,7 +46,7 @@ const NEW_SESSION = 2;
 const PROMPT = 3;
 const SET_MODEL = 4;
 
-export function createConversation(talk: Talk): Conversation {
+export function createConversation(talk: ConversationRequest): Conversation {
   const turn = createTurn(talk);
   return {
     opening: request(INITIALIZE, 'initialize', {
@@ -50,19 +57,19 @@ export function createConversation(talk: Talk): Conversation {
     }),
     hear(line) {
       const message = parseObject(line);
-      if (!message) return heard([{ kind: 'unknown', what: `not JSON: ${oneLine(line.slice(0, 80))}` }]);
+      if (!message) return reply([{ kind: 'unknown', what: `not JSON: ${oneLine(line.slice(0, 80))}` }]);
       const method = stringAt(message, 'method');
       const params = objectAt(message, 'params') ?? {};
-      if (method === undefined) return turn.isOver() ? heard([]) : turn.answered(message);
-      if (method === 'session/update') return heard(turn.update(params));
+      if (method === undefined) return turn.isOver() ? reply([]) : turn.answered(message);
+      if (method === 'session/update') return reply(turn.update(params));
       if (method !== 'session/request_permission')
-        return heard([], message.id === undefined ? [] : [refusal(message.id)]);
+        return reply([], message.id === undefined ? [] : [refusal(message.id)]);
       const allowed = allowedBy(params, talk.permissions);
       const chosen = allowed ?? optionOf(params, ['reject_once']);
       const outcome = chosen ? { outcome: 'selected', optionId: chosen.optionId } : { outcome: 'cancelled' };
       const call = objectAt(params, 'toolCall') ?? {};
       const events = [...turn.asked(call), ...(allowed || !turn.isOpen() ? [] : refusalOf(call))];
-      return heard(events, [answer(message.id, { outcome })]);
+      return reply(events, [answer(message.id, { outcome })]);
     },
     isOpen: turn.isOpen,
     isOver: turn.isOver,
@@ -70,36 +77,36 @@ export function createConversation(talk: Talk): Conversation {
 }
 
 /** Where the turn is: what comes before the prompt, after its answer, or from another session is no answer to the prompt. */
-function createTurn({ prompt, cwd, model }: Talk) {
+function createTurn({ prompt, cwd, model }: ConversationRequest) {
   const updates = createUpdates();
   let agent = '';
   let session: string | undefined;
   let stage: 'opening' | 'prompted' | 'over' = 'opening';
 
-  const sayPrompt = (): Heard => {
+  const sayPrompt = (): Reply => {
     stage = 'prompted';
     const content = [{ type: 'text', text: prompt }];
-    return heard([], [request(PROMPT, 'session/prompt', { sessionId: session, prompt: content })]);
+    return reply([], [request(PROMPT, 'session/prompt', { sessionId: session, prompt: content })]);
   };
-  const end = (events: readonly AgentEvent[]): Heard => {
+  const end = (events: readonly AgentEvent[]): Reply => {
     stage = 'over';
-    return heard(events);
+    return reply(events);
   };
   const fail: Fail = (message, named, status) =>
     end([gaveUp({ message, class: named, status }), { kind: 'result', ok: false, error: message }]);
 
-  const answers: Readonly<Record<number, (result: Json) => Heard>> = {
+  const answers: Readonly<Record<number, (result: Json) => Reply>> = {
     [INITIALIZE](result) {
       agent = wordAt(objectAt(result, 'agentInfo'), 'name') ?? '';
       if (countAt(result, 'protocolVersion') !== VERSION) return fail(NO_VERSION, 'config');
-      return heard([], [request(NEW_SESSION, 'session/new', { cwd, mcpServers: [] })]);
+      return reply([], [request(NEW_SESSION, 'session/new', { cwd, mcpServers: [] })]);
     },
     [NEW_SESSION](result) {
       session = stringAt(result, 'sessionId') ?? '';
       const begun: AgentEvent = { kind: 'session', sessionId: session };
       if (model === undefined) return also([begun], sayPrompt());
       const asked = modelRequest(result, session, model);
-      return asked ? heard([begun], [asked]) : fail(NO_MODEL, 'config');
+      return asked ? reply([begun], [asked]) : fail(NO_MODEL, 'config');
     },
     [SET_MODEL]: sayPrompt,
     [PROMPT](result) {
@@ -112,9 +119,9 @@ function createTurn({ prompt, cwd, model }: Talk) {
   return {
     isOpen: () => stage !== 'opening',
     isOver: () => stage === 'over',
-    answered(message: Json): Heard {
+    answered(message: Json): Reply {
       const next = typeof message.id === 'number' ? answers[message.id] : undefined;
-      if (!next) return heard([]);
+      if (!next) return reply([]);
       const error = objectAt(message, 'error');
       return error ? failureOf(error, fail) : next(objectAt(message, 'result') ?? {});
     },
@@ -134,16 +141,16 @@ function earlyEnd(result: Json): string | undefined {
   return reason === 'end_turn' ? undefined : `it stopped before its end: ${oneLine(reason)}`;
 }
 
-type Fail = (message: string, named?: TroubleClass, status?: number) => Heard;
+type Fail = (message: string, named?: TroubleClass, status?: number) => Reply;
 
 const NO_VERSION = `it does not speak version ${VERSION} of the protocol`;
 const NO_MODEL = 'it does not let a client choose the model: name the model in its own settings or flags';
 
-function heard(events: readonly AgentEvent[], say: readonly string[] = []): Heard {
+function reply(events: readonly AgentEvent[], say: readonly string[] = []): Reply {
   return { events, say };
 }
 
-function also(events: readonly AgentEvent[], { events: more, say }: Heard): Heard {
+function also(events: readonly AgentEvent[], { events: more, say }: Reply): Reply {
   return { events: [...events, ...more], say };
 }
 
@@ -173,7 +180,7 @@ function refusalOf(call: Json): readonly AgentEvent[] {
   return refusedEvents({ id: stringAt(call, 'toolCallId') ?? '' }, wordAt(call, 'title') ?? '');
 }
 
-function allowedBy(params: Json, permissions: Talk['permissions']): Json | undefined {
+function allowedBy(params: Json, permissions: ConversationRequest['permissions']): Json | undefined {
   return permissions === 'skip' ? optionOf(params, ['allow_once', 'allow_always']) : undefined;
 }
 
@@ -186,8 +193,8 @@ const AUTH_REQUIRED = -32_000;
 
 function failureOf(
   error: Json,
-  fail: (message: string, named?: TroubleClass, status?: number) => Heard,
-): Heard {
+  fail: (message: string, named?: TroubleClass, status?: number) => Reply,
+): Reply {
   const code = numberAt(error, 'code');
   const data = asObject(error.data);
   const detail =

@@ -55,7 +55,7 @@ Checks and source control are set in .ralph/settings.json: ralph init
   },
 };
 
-/** An agent that is not told how to end never does. */
+/** An agent that does not know how to end never does. */
 function promptNotices(settings: Settings, source: PromptSource): readonly string[] {
   const { rule } = DONE_RULES.run(settings);
   const prompt = source.read();

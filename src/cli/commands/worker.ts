@@ -1,4 +1,4 @@
-/** `ralph worker`: takes units of the fleet and works on them, until it is told to end. */
+/** `ralph worker`: takes units of the fleet and works on them, until it is asked to end. */
 import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
 import { ADAPTERS } from '../../agents/registry.ts';

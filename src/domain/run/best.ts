@@ -1,6 +1,6 @@
 /**
  * Which iteration ended best, and when a run goes back to it. More green checks are better, then fewer failing tests. Where nothing can
- * be told apart the later iteration is the better one, so that a run never goes back on noise.
+ * be distinguished the later iteration is the better one, so that a run never goes back on noise.
  */
 import { type CheckResult, redChecks } from '../checks/check.ts';
 import { defined } from '../text/fields.ts';
@@ -140,7 +140,7 @@ export function stuckWords({ at, worse }: BestSoFar): string {
 }
 
 /**
- * The run stands where the best iteration had left it: what comes next is told what that one was told. What a verdict has ended stays
+ * The run stands where the best iteration had left it: the next turn gets what that one got. What a verdict has ended stays
  * ended. Where the files could not be moved the run continues with them as they are.
  */
 export function afterReturn(state: RunState, event: Restored): RunState {

@@ -66,7 +66,7 @@ export function reserve(tally: Tally, who: string, turns: 0 | 1 = 1): readonly [
 }
 
 /** The turn is over. */
-export function settle(tally: Tally, who: string, used: Sum): Tally {
+export function charge(tally: Tally, who: string, used: Sum): Tally {
   const { [who]: _, ...reserved } = tally.reserved;
   const dearest = showsPrice(used) ? highest(tally.dearest, used) : tally.dearest;
   return { ...tally, reserved, spent: total([tally.spent, used]), dearest };

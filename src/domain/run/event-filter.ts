@@ -55,7 +55,7 @@ const KINDS: Readonly<Record<Exclude<RunEvent['type'], 'agent'>, EventKind>> = {
   'restore-started': 'verdicts',
   restored: 'verdicts',
   judged: 'verdicts',
-  'stories-settled': 'verdicts',
+  'stories-updated': 'verdicts',
   'iteration-ended': 'verdicts',
   waiting: 'waits',
   'agent-switched': 'waits',

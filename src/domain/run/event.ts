@@ -156,7 +156,7 @@ const JUDGED = {
   stories: maybe(object<StoryEvidence>()),
   spent,
   inputsChanged: maybe(texts),
-  unsettled: maybe(texts),
+  unstable: maybe(texts),
   /** A name for what the files were; null: not looked at. */
   tree: orNull(text),
   /** The tree of git that was checked; absent: it is not known. */
@@ -311,14 +311,14 @@ const EVENTS = {
   tampered: record({ what: texts }),
   /** The agent changed something that is not its to change. */
   violation: record({ violation }),
-  /** The evidence that is not told by other events, and what was made of it; before anything is kept. */
+  /** The evidence that no other event carries, and what was made of it; before anything is kept. */
   judged: record({ iteration, verdict, ...JUDGED }),
   /** Written before the task runs: `head` is the commit it starts from, null where there is none to be found; `tree` is what a commit will hold. */
   'scm-started': record({ task: text, head: orNull(text), tree: maybe(text) }),
-  /** The sandbox stopped something. What it was is told by the inside: a hint, nothing to rely on. */
+  /** The sandbox stopped something. What it was comes from the inside: a hint, nothing to rely on. */
   denied: record({ what: text }),
   /** Ralph's own copy of the story list is this one now: it is in the run's folder, under its hash. */
-  'stories-settled': record({
+  'stories-updated': record({
     iteration,
     hash: text,
     done: number,

@@ -35,7 +35,7 @@ export interface Violation {
   readonly by?: string;
 }
 
-/** In `ralph prd`: what Ralph's own copy of the story list says, and what else is to be told of this turn. */
+/** In `ralph prd`: what Ralph's own copy of the story list says, and what else is to be said of this turn. */
 export interface StoryEvidence {
   /** The ids of those that are not done. */
   readonly open: readonly string[];
@@ -75,11 +75,11 @@ export interface Evidence {
   /** Files that the checks rest on, not protected, and changed since the run began; absent: none. */
   readonly inputsChanged?: readonly string[];
   /** The checks change files that are handed over, again each time they run: which; absent: none. */
-  readonly unsettled?: readonly string[];
+  readonly unstable?: readonly string[];
   /** Whether the checks would notice a fault; absent: that was not asked, or not yet. */
   readonly mutation?: Measured;
   /** The agent had heard of survivors before. */
-  readonly survivorsTold?: true;
+  readonly survivorsShown?: true;
   /** Whether the files differ from what they were when the run began; null: not looked at. */
   readonly treeChanged: boolean | null;
   /** How many turns in a row have now failed in the same way without changing a file, this one included. */

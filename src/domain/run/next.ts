@@ -158,7 +158,7 @@ export function evidenceOf(iteration: IterationState): Evidence | undefined {
     checks: [...checks, ...clean],
     violations,
     ...pick(judged, 'denials', 'stories', 'treeChanged', 'repeats', 'standstill', 'spent'),
-    ...pick(judged, 'inputsChanged', 'unsettled'),
-    ...pick(iteration, 'mutation', 'survivorsTold'),
+    ...pick(judged, 'inputsChanged', 'unstable'),
+    ...pick(iteration, 'mutation', 'survivorsShown'),
   };
 }

@@ -28,9 +28,9 @@ export function buildRunPrompt({
   protect = [],
   only = [],
 }: RunPrompt): string {
-  const told = addFeedback(base, feedback);
+  const text = addFeedback(base, feedback);
   const rules = protectedWords(protect, only);
-  const prompt = rules.length === 0 ? told : `${told.trimEnd()}\n\n${rules.join('\n')}\n`;
+  const prompt = rules.length === 0 ? text : `${text.trimEnd()}\n\n${rules.join('\n')}\n`;
   if (!countIterations) return prompt;
   return `Iteration ${iteration} of ${maxIterations}, ${maxIterations - iteration} remaining.\n\n${prompt}`;
 }

@@ -211,7 +211,7 @@ export function testCounts(
   );
 }
 
-/** The two fields by which a result is told apart. */
+/** The two fields that tell one result from another. */
 export function endedAs(
   stopReason: StopReason,
 ): Pick<DoneResult, 'success' | 'stopReason'> | Pick<StoppedResult, 'success' | 'stopReason'> {

@@ -101,7 +101,7 @@ export interface IterationState {
   /** Whether the checks would notice a fault, where that was asked before the run is done. */
   readonly mutation?: Measured;
   /** The agent had heard of survivors before. */
-  readonly survivorsTold?: true;
+  readonly survivorsShown?: true;
   readonly judged?: Judged & { readonly verdict: Verdict };
   /** It was judged before: its turn is in the totals. What had repeated itself until then. */
   readonly counted?: { readonly repeated: Repeated | null };
@@ -160,8 +160,8 @@ export interface RunState {
   /** Of the run of a lane: what merges have left in its files to be decided, and which files its agent has said to keep so since. */
   readonly conflicts?: readonly Conflict[];
   readonly keeps?: readonly string[];
-  /** The agent has heard what its checks would not notice: it is told once. */
-  readonly survivorsTold?: true;
+  /** The agent has heard what its checks would not notice, and hears it once. */
+  readonly survivorsShown?: true;
   /** What was done for its pull request; absent: nothing. */
   readonly forge?: ForgeState;
   /** What was said at its issue, oldest first; absent: nothing. */
@@ -234,14 +234,14 @@ function afterEvent(before: RunState, event: Timed): RunState {
     case 'check-ended':
       return afterCheck(state, event.result);
     case 'mutated':
-      return withOpen(state, { mutation: measuredOf(event), ...pick(state, 'survivorsTold') });
+      return withOpen(state, { mutation: measuredOf(event), ...pick(state, 'survivorsShown') });
     case 'agent-ended':
       return afterCall(state, event);
     case 'judged':
       return afterVerdict(state, event);
     case 'iteration-ended':
       return afterIteration(state, event);
-    case 'stories-settled':
+    case 'stories-updated':
       return { ...state, stories: afterStories(state.stories, event) };
     case 'question-asked':
       return { ...state, questions: afterQuestion(state.questions, event) };
@@ -357,7 +357,7 @@ function measuredOf(event: Of<'mutated'>): Measured {
 /** What was approved in words later is said. */
 function afterStories(
   before: RunState['stories'],
-  { hash, iteration, moved }: Of<'stories-settled'>,
+  { hash, iteration, moved }: Of<'stories-updated'>,
 ): NonNullable<RunState['stories']> {
   const others = before?.unsaid?.filter(id => id !== moved?.id) ?? [];
   const unsaid = moved?.unsaid ? [...others, moved.id] : others;
@@ -486,11 +486,11 @@ function afterVerdict(state: RunState, event: Of<'judged'>): RunState {
   };
   const counted = { repeated: before.repeated ?? null };
   const judged = withOpen(state, { judged: pick(event, ...JUDGED), counted });
-  const told = tellsSurvivors(event.verdict) && ({ survivorsTold: true } as const);
-  return { ...judged, totals: before.totals, traces, ...repeated, ...told };
+  const shown = showsSurvivors(event.verdict) && ({ survivorsShown: true } as const);
+  return { ...judged, totals: before.totals, traces, ...repeated, ...shown };
 }
 
-function tellsSurvivors(verdict: Verdict): boolean {
+function showsSurvivors(verdict: Verdict): boolean {
   return verdict.kind === 'continue' && verdict.feedback.some(({ kind }) => kind === 'survivors');
 }
 
@@ -543,7 +543,7 @@ const RESTORED = ['to', 'why', 'undone', 'aside', 'bringBack', 'problem'] as con
 
 const JUDGED = [
   ...(['verdict', 'treeChanged', 'tree', 'repeats', 'standstill'] as const),
-  ...(['denials', 'stories', 'spent', 'limits', 'inputsChanged', 'unsettled', 'snapshot', 'files'] as const),
+  ...(['denials', 'stories', 'spent', 'limits', 'inputsChanged', 'unstable', 'snapshot', 'files'] as const),
 ];
 
 function headOf(event: RunHead): RunHead {

@@ -124,7 +124,7 @@ const ENDINGS: Readonly<Record<StopReason, Ending>> = {
     ...STOPPED,
     short: 'review cap reached',
     sentence: 'Stopped: a story reached its review cap.',
-    todo: 'Read the review, and settle the story by hand or raise `--review-cap`',
+    todo: 'Read the review, and decide the story by hand or raise `--review-cap`',
   },
   agent_failed: {
     ...STOPPED,

@@ -1,5 +1,5 @@
 /**
- * The heart: an agent's turn has ended. Is it done, may it continue, and what should it be told?
+ * The heart: an agent's turn has ended. Is it done, may it continue, and what should it hear?
  *
  * The order is law: completion with proof → integrity → limits → continue. What was changed and is not the agent's to
  * change voids the proof and heads the feedback; what it says of being blocked comes before the limits.
@@ -43,7 +43,7 @@ export type Feedback =
   /** What the checks rest on is not what it was when the run began. */
   | { readonly kind: 'inputs-changed'; readonly paths: readonly string[]; readonly voids: boolean }
   /** The checks change files that are handed over, each time they run. */
-  | { readonly kind: 'unsettled'; readonly paths: readonly string[]; readonly voids: boolean }
+  | { readonly kind: 'unstable'; readonly paths: readonly string[]; readonly voids: boolean }
   /** The sandbox stopped something it tried. */
   | { readonly kind: 'denied'; readonly what: readonly string[] }
   | { readonly kind: 'near-miss'; readonly nearMiss: NearMiss; readonly said?: string }
@@ -123,11 +123,11 @@ function isProven(run: Run, evidence: Evidence): boolean {
 }
 
 /**
- * What the checks would not notice. With `mutateMin` it is a gate. Without, the agent is told once, if it may still act on it: what is
+ * What the checks would not notice. With `mutateMin` it is a gate. Without, the agent hears it once, if it may still act on it: what is
  * proven stays proven.
  */
 function unwatched(run: Run, evidence: Evidence): readonly Feedback[] {
-  const { mutation, survivorsTold } = evidence;
+  const { mutation, survivorsShown } = evidence;
   const { mutateMin: min } = run;
   if (!mutation) return [];
   if ('failed' in mutation) {
@@ -137,13 +137,13 @@ function unwatched(run: Run, evidence: Evidence): readonly Feedback[] {
   const { score, survivors, checks } = mutation;
   if (score === null || survivors.length === 0) return [];
   if (min !== undefined) return score < min ? [{ kind: 'survivors', survivors, checks, score, min }] : [];
-  const isLast = survivorsTold || spentLimit(run.limits, evidence) !== undefined;
+  const isLast = survivorsShown || spentLimit(run.limits, evidence) !== undefined;
   return isLast ? [] : [{ kind: 'survivors', survivors, checks, score }];
 }
 
 /** Under `strict`: what the checks rest on has changed, or they change what is handed over. */
-function isVoid({ strict = false }: Run, { inputsChanged = [], unsettled = [] }: Evidence): boolean {
-  return strict && inputsChanged.length + unsettled.length > 0;
+function isVoid({ strict = false }: Run, { inputsChanged = [], unstable = [] }: Evidence): boolean {
+  return strict && inputsChanged.length + unstable.length > 0;
 }
 
 /** No work seen since the run began. What nobody tells us is not held against the agent. */
@@ -152,7 +152,7 @@ function isIdle({ minToolCalls }: Run, { spent, treeChanged }: Evidence): boolea
   return spent.toolCalls === null ? treeChanged === false : spent.toolCalls < minToolCalls;
 }
 
-/** What the agent is told when it may continue. Integrity first, then how the turn ended, then the checks as they are configured, then the claim itself. */
+/** What the agent hears when it may continue. Integrity first, then how the turn ended, then the checks as they are configured, then the claim itself. */
 export function feedbackOn(run: Run, evidence: Evidence): readonly Feedback[] {
   const { violations, outcome, checks, denials = [] } = evidence;
   const feedback: Feedback[] = [];
@@ -176,10 +176,10 @@ export function feedbackOn(run: Run, evidence: Evidence): readonly Feedback[] {
 
 /** What is left to say of what the checks rest on. */
 function restsFeedback({ strict: voids = false }: Run, evidence: Evidence): readonly Feedback[] {
-  const { inputsChanged = [], unsettled = [] } = evidence;
+  const { inputsChanged = [], unstable = [] } = evidence;
   return [
     ...(inputsChanged.length > 0 ? [{ kind: 'inputs-changed', paths: inputsChanged, voids } as const] : []),
-    ...(unsettled.length > 0 ? [{ kind: 'unsettled', paths: unsettled, voids } as const] : []),
+    ...(unstable.length > 0 ? [{ kind: 'unstable', paths: unstable, voids } as const] : []),
   ];
 }
 

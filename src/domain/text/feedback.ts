@@ -81,8 +81,8 @@ export function formatFeedback(feedback: Feedback, marker: string): string | und
     }
     case 'inputs-changed':
       return inputsSentence(feedback.paths, feedback.voids);
-    case 'unsettled':
-      return unsettledSentence(feedback.paths, feedback.voids);
+    case 'unstable':
+      return unstableSentence(feedback.paths, feedback.voids);
     case 'denied':
       return deniedSentence(feedback.what);
     case 'turn-ended':
@@ -146,7 +146,7 @@ function inputsSentence(paths: readonly string[], voids: boolean): string {
   return `What the checks rest on is not what it was when the run began: ${listSome(paths)}. ${next}`;
 }
 
-function unsettledSentence(paths: readonly string[], voids: boolean): string {
+function unstableSentence(paths: readonly string[], voids: boolean): string {
   const next = voids
     ? 'Nothing counts as proven while they do: let them write to files that git ignores.'
     : 'It is reported to the user.';
@@ -190,7 +190,7 @@ export function listSome(names: readonly string[]): string {
 const SAID_BEHIND: ReadonlySet<Feedback['kind']> = new Set([
   'violation',
   'inputs-changed',
-  'unsettled',
+  'unstable',
   'denied',
   'stuck',
   'standstill',

@@ -1,4 +1,4 @@
-/** The simple commands of a shell's line, as far as they can be told without running it: nothing is expanded. */
+/** The simple commands of a shell's line, as far as they can be known without running it: nothing is expanded. */
 
 /** Words, operators, redirections and comments, in the order in which a shell would take them. */
 const TOKENS =

@@ -73,7 +73,7 @@ export function backOff({ times, chance }: Pick<Situation, 'times' | 'chance'>):
 
 const FIRST_GUESS = 60_000;
 const LONGEST_GUESS = 3_600_000;
-/** A limit that comes back although its end has passed: it was told to the minute, or the clocks differ. */
+/** A limit that comes back although its end has passed: it was given to the minute, or the clocks differ. */
 const LEAST_WAIT = 1_000;
 
 function limited(trouble: Trouble, situation: Situation): NextStep {

@@ -119,7 +119,7 @@ export async function storiesWork(
       const stand = moved && pick(moved, 'id', 'passes', 'reviewStatus', 'reviewFeedback');
       const isUnsaid = moved !== undefined && unsaid.has(moved.id);
       const move = stand && { moved: { ...stand, ...(isUnsaid && { unsaid: true as const }) } };
-      parts.emit({ type: 'stories-settled', iteration: 0, hash, done, total, ...move });
+      parts.emit({ type: 'stories-updated', iteration: 0, hash, done, total, ...move });
     },
     open: child => open(runs, { prd, policy, list }, child),
     resume: child => runs.resume(child, { id: child.lane.id, sync: note => syncOf(child, note) }),

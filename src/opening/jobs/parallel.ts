@@ -160,7 +160,7 @@ function leftOut({ scm }: Settings): readonly string[] {
   ];
 }
 
-/** What lands is checked clean in the queue, and there passes the gate for faults; in a lane the agent is told of them once. */
+/** What lands is checked clean in the queue, and there passes the gate for faults; in a lane the agent hears of them once. */
 export function laneSettings(settings: Settings): Settings {
   const { mutateMin, ...rest } = commitsOnly(settings);
   return { ...rest, mutate: settings.mutate || mutateMin !== undefined, proof: 'place' };

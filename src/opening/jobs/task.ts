@@ -150,7 +150,7 @@ function taskSteps(context: RunContext, here: TaskHere): Steps {
       if (isProblem(diff)) return diff;
       return buildLoopPrompt({
         ...{ task: task.text(), iteration, feedback, rule: context.goal.rule },
-        checks: baseline.told(),
+        checks: baseline.forPrompt(),
         progress: progress.latest(),
         isPlain: speaksPlainly(context.roster, settings),
         maxIterations: settings.maximumIterations,

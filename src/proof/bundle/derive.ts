@@ -124,7 +124,7 @@ function reviewsIn(entries: readonly KnownEntry[], agent: string): Predicate['re
     if (entry.type === 'iteration-started')
       reviewer =
         entry.mode === 'review' ? { iteration: entry.iteration, by: entry.agent ?? agent } : undefined;
-    if (entry.type !== 'stories-settled' || !entry.moved || reviewer?.iteration !== entry.iteration) continue;
+    if (entry.type !== 'stories-updated' || !entry.moved || reviewer?.iteration !== entry.iteration) continue;
     const verdict = entry.moved.passes ? 'approved' : (entry.moved.reviewStatus ?? 'none');
     reviews.push({
       story: entry.moved.id,

@@ -50,7 +50,7 @@ const ALWAYS: ReadonlySet<unknown> = new Set([
   'run-resumed',
   'prepared',
   'violation',
-  'stories-settled',
+  'stories-updated',
   'mutated',
   'board-set',
   'candidate-checked',

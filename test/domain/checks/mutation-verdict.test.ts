@@ -48,7 +48,7 @@ describe('without a gate', () => {
     ['no survivor', { mutation: STRONG }, 'all_checks_passed'],
     ['nothing to try', { mutation: { ...STRONG, score: null, mutants: 0 } }, 'all_checks_passed'],
     ['survivors', { mutation: WEAK }, ['survivors']],
-    ['survivors, told before', { mutation: WEAK, survivorsTold: true }, 'all_checks_passed'],
+    ['survivors, told before', { mutation: WEAK, survivorsShown: true }, 'all_checks_passed'],
     [
       'on the last iteration',
       { mutation: WEAK, spent: { ...PROVEN.spent, iterations: 3 } },
@@ -70,7 +70,7 @@ describe('with one', () => {
   const gated: Run = { ...RUN, mutateMin: 70 };
   test.each<readonly [string, Partial<Evidence>, unknown]>([
     ['too few', { mutation: WEAK }, ['survivors']],
-    ['too few, again', { mutation: WEAK, survivorsTold: true }, ['survivors']],
+    ['too few, again', { mutation: WEAK, survivorsShown: true }, ['survivors']],
     [
       'too few, and no iteration left',
       { mutation: WEAK, spent: { ...PROVEN.spent, iterations: 3 } },
@@ -143,7 +143,7 @@ test('what the agent was told survives a kill; what was measured is in the resul
     spent,
   } as const;
   const told = after([judged, resumed], measured);
-  expect([measured.survivorsTold, told.survivorsTold]).toEqual([undefined, true]);
+  expect([measured.survivorsShown, told.survivorsShown]).toEqual([undefined, true]);
   const again = after(
     [
       { type: 'check-ended', result: GREEN },

@@ -12,7 +12,7 @@ import {
 } from '../../../src/domain/lanes/board.ts';
 import type { BoardEvent } from '../../../src/domain/lanes/board-event.ts';
 import { checkSlots, nextMerge } from '../../../src/domain/lanes/queue.ts';
-import { newTally, overdrawn, reserve, settle, type Tally } from '../../../src/domain/run/budget.ts';
+import { charge, newTally, overdrawn, reserve, type Tally } from '../../../src/domain/run/budget.ts';
 import type { RunEvent } from '../../../src/domain/run/event.ts';
 import { NOTHING_YET } from '../../../src/domain/run/state.ts';
 
@@ -225,7 +225,7 @@ describe('the budget', () => {
         let tally = newTally({ ...limits, maxCost: 2 });
         for (const { who, cost, ask } of steps) {
           if (ask && !(who in tally.reserved)) [, tally] = reserve(tally, who);
-          else if (who in tally.reserved) tally = settle(tally, who, costs(cost));
+          else if (who in tally.reserved) tally = charge(tally, who, costs(cost));
           const left = Math.max(0, 2 - tally.spent.cost);
           expect(held(tally)).toBeLessThanOrEqual(
             left + 1e-9 + (Object.keys(tally.reserved).length > 1 ? 0 : 0.5),
@@ -241,7 +241,7 @@ describe('the budget', () => {
       fc.property(fc.array(fc.constantFrom('a', 'b', 'c', 'd', 'e', 'f'), { maxLength: 200 }), whos => {
         let tally = newTally({ ...limits, maxCost: 1 });
         for (const who of whos) {
-          if (who in tally.reserved) tally = settle(tally, who, costs(cost));
+          if (who in tally.reserved) tally = charge(tally, who, costs(cost));
           else [, tally] = reserve(tally, who);
         }
         const running = Object.keys(tally.reserved).length;
@@ -251,18 +251,18 @@ describe('the budget', () => {
   });
 
   it('lets the last one have what is left, and then says what is spent', () => {
-    const tally = settle(newTally({ ...limits, maxCost: 1, maxIterations: 10 }), 'a', costs(0.9));
+    const tally = charge(newTally({ ...limits, maxCost: 1, maxIterations: 10 }), 'a', costs(0.9));
     const [paid, next] = reserve(tally, 'a');
     expect(paid).toBe('yes');
     expect(held(next)).toBeCloseTo(0.1);
     expect(reserve(next, 'b')[0]).toBe('wait');
-    expect(reserve(settle(tally, 'a', costs(0.2)), 'a')[0]).toMatchObject({
+    expect(reserve(charge(tally, 'a', costs(0.2)), 'a')[0]).toMatchObject({
       ...{ reason: 'budget_exhausted', detail: '$1.10 of $1.00 spent.' },
     });
   });
 
   it('gives nobody what another has reserved', () => {
-    const [paid, next] = reserve(settle(newTally({ ...limits, maxCost: 1 }), 'a', costs(0.4)), 'a');
+    const [paid, next] = reserve(charge(newTally({ ...limits, maxCost: 1 }), 'a', costs(0.4)), 'a');
     expect([paid, reserve(next, 'b')[0]]).toEqual(['yes', 'wait']);
   });
 
