@@ -13,7 +13,7 @@ import { newRunPaths, projectPaths, type RunPaths } from '../store/paths.ts';
 import { statePaths } from '../store/state.ts';
 import { withLock } from '../workspace/lock.ts';
 import { type OwnGit, openOwnGit } from '../workspace/own-git.ts';
-import { patient, reachingGit, refused } from '../workspace/remote.ts';
+import { patient, reachingGit, refused, type Shown, show } from '../workspace/remote.ts';
 import { unpack } from './carry.ts';
 import { heldRef, shownBranch, type Unit } from './unit.ts';
 import { allLines, type Claim } from './units.ts';
@@ -129,22 +129,28 @@ async function clone(mirror: string, root: string, env: Env, unit: Unit): Promis
   return undefined;
 }
 
+/** On its branch, in place of what any holder of it has put there. */
+export function shownAs(unit: Pick<Unit, 'id' | 'kind' | 'parent'>, to: string): Shown {
+  return { ref: `refs/heads/${shownBranch(unit)}`, to, ours: `refs/ralph/${unit.id}/*/work` };
+}
+
+export type ShownUnit = Pick<Unit, 'id' | 'fence' | 'kind' | 'parent' | 'repoUrl'> & {
+  readonly headSha: string;
+};
+
 /** Shows what came of a unit under its name, for a worker that died between the record and the branch. Returns why it cannot be shown. */
-export async function showBranch(env: Env, unit: Unit, abort: AbortSignal): Promise<Problem | undefined> {
+export async function showBranch(
+  env: Env,
+  unit: ShownUnit,
+  abort: AbortSignal,
+): Promise<Problem | undefined> {
   const { headSha, repoUrl } = unit;
   const mirror = await mirrorOf(env, repoUrl);
   if (typeof mirror !== 'string') return mirror;
   const git = patient(reachingGit(mirror, env), abort);
   const ref = heldRef(unit, 'work');
-  const orders = [
-    ['fetch', '--quiet', '--no-tags', '--', repoUrl, `+${ref}:${ref}`],
-    ['push', '--quiet', '--no-verify', '--', repoUrl, `+${headSha}:refs/heads/${shownBranch(unit)}`],
-  ];
-  for (const order of orders) {
-    const { code, output } = await git.run(order);
-    if (code !== 0) return refused(repoUrl, output, code);
-  }
-  return undefined;
+  const { code, output } = await git.run(['fetch', '--quiet', '--no-tags', '--', repoUrl, `+${ref}:${ref}`]);
+  return code === 0 ? show(git, repoUrl, shownAs(unit, headSha)) : refused(repoUrl, output, code);
 }
 
 export function pathsOf(

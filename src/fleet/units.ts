@@ -309,7 +309,7 @@ export async function noteNotShown(
   why: string,
 ) {
   const ref = heldRef(unit, 'work');
-  const words = `its branch is not there: ${why}. To get the work: git fetch ${unit.repoUrl} ${ref}`;
+  const words = `its branch does not have its work: ${why}. To get the work: git fetch ${unit.repoUrl} ${ref}`;
   await database.query(
     `update ralph.unit set detail = concat_ws('; ', detail, $3::text) where id = $1 and fence = $2 and ended_at is not null`,
     [unit.id, unit.fence, words],

@@ -25,7 +25,7 @@ import { heardIn, messageName, openCommands, type UnitCommand } from './commands
 import type { Database, Querying } from './database.ts';
 import { copyLedger, type LedgerCopy } from './ledger-copy.ts';
 import { noteLeft, tearDownLane } from './leftovers.ts';
-import { getReady, type Place, pathsOf, removePlace } from './place.ts';
+import { getReady, type Place, pathsOf, removePlace, shownAs } from './place.ts';
 import { heldRef, shownBranch, type Unit } from './unit.ts';
 import {
   type Claim,
@@ -305,7 +305,7 @@ async function finish(
   }
   // That of a list was moved story by story, and by nobody else.
   const isOthers = unit.kind === 'prd' || (await hasPullRequest(database, unit.id));
-  const shown = isOthers ? undefined : await remote.put(head, `refs/heads/${shownBranch(unit)}`);
+  const shown = isOthers ? undefined : await remote.show(shownAs(unit, head));
   if (shown) say('not-shown', unit.id, { why: formatProblem(shown) });
   if (shown?.answer === 'stop') await noteNotShown(database, unit, formatProblem(shown));
   // Else whoever gets the job tries it again.

@@ -12,7 +12,8 @@ import { untilAnswered } from './away.ts';
 import { standingOf } from './commands.ts';
 import type { Querying } from './database.ts';
 import { completeJob, type Job, keepBeating, LEASE_TIME } from './lease.ts';
-import { flawOf, type Queued, queueOf, type Unit } from './unit.ts';
+import type { ShownUnit } from './place.ts';
+import { flawOf, type Queued, queueOf } from './unit.ts';
 import { claimUnit, hasPullRequest, noteNotShown, unitOf } from './units.ts';
 import { type HeldUnit, holdUnit, type UnitWorld } from './work-unit.ts';
 
@@ -25,7 +26,7 @@ export interface WorkerOptions extends Omit<UnitWorld, 'finishJob' | 'onLost'> {
   /** Patterns of the repositories that it works on; none: on all. */
   readonly repos: readonly string[];
   /** Returns why it cannot be shown. */
-  showBranch(unit: Unit, abort: AbortSignal): Promise<Problem | undefined>;
+  showBranch(unit: ShownUnit, abort: AbortSignal): Promise<Problem | undefined>;
   /** The first request: it takes nothing more and gives back what it has. */
   readonly draining: AbortSignal;
 }
@@ -278,9 +279,9 @@ async function finishOver(
   showing.add(id);
   try {
     const unit = await unitOf(database, id);
-    const isShown = unit && unit.headSha !== null && flawOf(unit) === undefined;
-    const hasWork = isShown && !(await hasPullRequest(database, id));
-    const problem = hasWork ? await showBranch(unit, draining) : undefined;
+    const headSha = unit && flawOf(unit) === undefined ? unit.headSha : null;
+    const isShown = unit && headSha !== null && !(await hasPullRequest(database, id));
+    const problem = isShown ? await showBranch({ ...unit, headSha }, draining) : undefined;
     if (problem) say('not-shown', id, { why: formatProblem(problem) });
     const isAgain = isRefusal(problem) && problem.answer !== 'stop' && job.retryCount < MOST_SHOWN;
     if (isAgain) return;

@@ -32,6 +32,7 @@ export function patientRemote(remote: Remote, patience: Patience): Remote {
     put: (commit, ref) => untilAnswered(() => remote.put(commit, ref)),
     swap: (ref, from, to) => untilAnswered(() => remote.swap(ref, from, to)),
     advance: (ref, to) => untilAnswered(() => remote.advance(ref, to)),
+    show: branch => untilAnswered(() => remote.show(branch)),
     tip: ref => untilAnswered(() => remote.tip(ref)),
     bring: refs => untilAnswered(() => remote.bring(refs)),
   };

@@ -11,13 +11,22 @@ import { createTurns } from '../platform/in-turn.ts';
 import type { OwnGit } from './own-git.ts';
 import { networkEnv, recordSettings } from './scm-network.ts';
 
+export interface Shown {
+  readonly ref: string;
+  readonly to: string;
+  /** A pattern of names that only Ralph writes to. */
+  readonly ours: string;
+}
+
 export interface Remote {
-  /** Writes a commit to a branch or another name there, whatever is there now. */
+  /** Writes a commit to a name of this holder's own there, whatever is there now. */
   put(commit: string, ref: string): Promise<RemoteProblem | undefined>;
   /** Moves it from one commit to another; `from` undefined: nothing is there yet. 'moved': somebody else was there. */
   swap(ref: string, from: string | undefined, to: string): Promise<'done' | 'moved' | RemoteProblem>;
   /** Moves it forward, or makes it; what is there and not in the commit is never pushed away. 'moved': there is such a thing. */
   advance(ref: string, to: string): Promise<'done' | 'moved' | RemoteProblem>;
+  /** Moves a branch that people see forward, or on from what `ours` names there. What somebody else has put there stays. */
+  show(branch: Shown): Promise<RemoteProblem | undefined>;
   /** Where it stands; undefined: it is not there. */
   tip(ref: string): Promise<string | undefined | RemoteProblem>;
   /** Brings what these names hold, with all that it is built on, under the same names. */
@@ -71,6 +80,7 @@ export async function openRemote(
       if (!problem || (await tip(git, url, ref)) === to) return 'done';
       return problem.answer === 'rebuild' ? 'moved' : problem;
     },
+    show: branch => show(git, url, branch),
     tip: ref => tip(git, url, ref),
     // One at a time: git locks what it knows of the history that is missing, and does not wait.
     bring: refs => inTurn(() => bring(git, url, refs)),
@@ -116,6 +126,24 @@ async function push(
 ): Promise<RemoteProblem | undefined> {
   const { code, output } = await git.run(['push', '--quiet', '--no-verify', ...flags, '--', url, ...refs]);
   return code === 0 ? undefined : refused(url, output, code);
+}
+
+export async function show(
+  git: Running,
+  url: string,
+  { ref, to, ours }: Shown,
+): Promise<RemoteProblem | undefined> {
+  const problem = await push(git, url, [`${to}:${ref}`]);
+  if (problem?.answer !== 'rebuild') return problem;
+  const { code, stdout, output } = await git.run(['ls-remote', '--quiet', '--', url, ref, ours]);
+  if (code !== 0) return refused(url, output, code);
+  const names = stdout.split('\n').map(line => line.split('\t'));
+  const [there] = names.find(([, name]) => name === ref) ?? [];
+  if (there === to || there === undefined) return there === to ? undefined : problem;
+  if (names.some(([commit, name]) => commit === there && name !== ref))
+    return push(git, url, [`${to}:${ref}`], `--force-with-lease=${ref}:${there}`);
+  const what = `${ref.replace('refs/heads/', '')} has ${there.slice(0, 12)} of somebody else, and that stays`;
+  return { where: url, what, answer: 'stop' };
 }
 
 async function tip(git: Running, url: string, ref: string): Promise<string | undefined | RemoteProblem> {

@@ -2,11 +2,12 @@
 import { existsSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { showBranch } from '../../src/fleet/place.ts';
 import { type FleetRig, fleetRig, ownHome } from '../rig/fleet.ts';
 import { laneRig, plain } from '../rig/lanes.ts';
 import { describeWithPostgres, sharedPostgres } from '../rig/postgres.ts';
-import { ralph } from '../rig/ralph.ts';
-import { writeScript } from '../rig/repo.ts';
+import { ralph, testEnv } from '../rig/ralph.ts';
+import { repo, writeScript } from '../rig/repo.ts';
 import { CHECKED, untilShown } from './ended.ts';
 
 const CHECK = ['--check', 'test -f README.md'] as const;
@@ -151,11 +152,55 @@ describeWithPostgres('a unit whose remote', () => {
     expect(state).toBe('done');
     expect(detail).toMatch(
       new RegExp(
-        `^its branch is not there: .*Branches are made by the release bot.*To get the work: git fetch ${rig.remote.dir} refs/ralph/${unit}/1/work$`,
+        `^its branch does not have its work: .*Branches are made by the release bot.*To get the work: git fetch ${rig.remote.dir} refs/ralph/${unit}/1/work$`,
       ),
     );
     expect(rig.remote.git('show', `refs/ralph/${unit}/1/work:work.txt`)).toBe('done\n');
     expect(await rig.fleet('status', unit)).toContain('Branches are made by the release bot');
+  });
+
+  test('has work of somebody else on its branch keeps that', async () => {
+    const rig = fleetRig(await postgres().createDatabase());
+    rig.does(WORK);
+    const unit = await rig.submit(...CHECKED);
+    const branch = `ralph/${unit}`;
+    rig.remote.git('update-ref', `refs/heads/${branch}`, 'main');
+    const theirs = pushAsColleague(rig, branch);
+    expect((await rig.worker('one', '--once').finished).code).toBe(0);
+    const { state, detail } = await rowOf(rig, unit);
+    expect([state, rig.remote.git('rev-parse', branch).trim()]).toEqual(['done', theirs]);
+    expect(detail).toMatch(
+      new RegExp(
+        `^its branch does not have its work: .*${branch}.*${theirs.slice(0, 12)}.*To get the work: git fetch ${rig.remote.dir} refs/ralph/${unit}/1/work$`,
+      ),
+    );
+    // Also whoever comes when its worker has died between the record and the branch.
+    const [row] = await rig.sql('select head_sha from ralph.unit where id = $1', unit);
+    const shown = await showBranch(
+      testEnv({}),
+      {
+        id: unit,
+        fence: 1,
+        kind: 'loop',
+        parent: null,
+        repoUrl: rig.remote.dir,
+        headSha: `${row?.head_sha}`,
+      },
+      new AbortController().signal,
+    );
+    expect([shown, rig.remote.git('rev-parse', branch).trim()]).toMatchObject([{ answer: 'stop' }, theirs]);
+  });
+
+  test('has on its branch what an earlier holder of the unit has put there gets the work of the last', async () => {
+    const { dir, git } = repo({ 'a.txt': 'a\n' });
+    const commit = (message: string) => git('commit-tree', '-m', message, 'main^{tree}').trim();
+    const [first, second] = [commit('First'), commit('Second')];
+    git('update-ref', 'refs/heads/ralph/u', first);
+    git('update-ref', 'refs/ralph/u/1/work', first);
+    git('update-ref', 'refs/ralph/u/2/work', second);
+    const unit = { id: 'u', fence: 2, kind: 'loop', parent: null, repoUrl: dir, headSha: second } as const;
+    expect(await showBranch(testEnv({}), unit, new AbortController().signal)).toBeUndefined();
+    expect(git('rev-parse', 'ralph/u').trim()).toBe(second);
   });
 
   test('is away is waited for, each time longer, and for so long and no longer', async () => {
