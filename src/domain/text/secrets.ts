@@ -110,9 +110,15 @@ export function redactDeep<T>(value: T, redact: Redact): T {
 const SECRET_WORD =
   /(^|_)(API_?KEY|ACCESS_?KEY|KEY|TOKEN|PAT|SECRET|PASS|CREDENTIALS?|AUTH|DSN|COOKIE)(_|\d*$)|PASSW(OR)?D|_PWD$|(?<!COM|BY)PASS$/i;
 
+/** Settings for git: the names of the variables say nothing of what is in them. */
+const GIT_SETTING = /^GIT_CONFIG_(COUNT|(KEY|VALUE)_\d+)$/;
+/** Settings of git that hold what opens a door. */
+const SECRET_SETTING = /^http\..*extraheader$|^credential\./i;
+
 /** A name that says so, or a password in an address. */
-function isSecret(name: string, value: string | undefined): boolean {
-  return SECRET_WORD.test(name) || (value?.includes('://') === true && passwordsIn(value).length > 0);
+function isSecret(name: string, value = ''): boolean {
+  const says = GIT_SETTING.test(name) ? SECRET_SETTING.test(value) : SECRET_WORD.test(name);
+  return says || (value.includes('://') && passwordsIn(value).length > 0);
 }
 
 export interface Visible {
@@ -127,7 +133,11 @@ export function filterEnv<E extends Env>(env: E, { hide, keep }: Visible): E {
   if (hide.length === 0 && keep === undefined) return env;
   const isHidden = (name: string, value: string | undefined) =>
     matchesAny(name, hide) || (keep !== undefined && isSecret(name, value) && !matchesAny(name, keep));
-  return Object.fromEntries(Object.entries(env).filter(([name, value]) => !isHidden(name, value))) as E;
+  const hidden = new Set(Object.keys(env).filter(name => isHidden(name, env[name])));
+  // git refuses to run with some of them.
+  const isGitHidden = [...hidden].some(name => GIT_SETTING.test(name));
+  const isSeen = (name: string) => !hidden.has(name) && !(isGitHidden && GIT_SETTING.test(name));
+  return Object.fromEntries(Object.entries(env).filter(([name]) => isSeen(name))) as E;
 }
 
 function matchesAny(name: string, patterns: readonly string[]): boolean {

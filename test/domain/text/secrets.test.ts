@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { filterEnv } from '../../../src/domain/text/secrets.ts';
 
 const names = (env: Readonly<Record<string, string>>, hide: readonly string[], keep?: readonly string[]) =>
@@ -59,6 +59,34 @@ test('patterns hide whole names, whatever case they have', () => {
 
 test('what is hidden by name stays hidden, kept or not', () => {
   expect(names({ MY_TOKEN: 'x' }, ['MY_*'], ['MY_TOKEN'])).toEqual([]);
+});
+
+describe('settings of git in the environment', () => {
+  const settings = (key: string, value: string) => ({
+    GIT_CONFIG_COUNT: '1',
+    GIT_CONFIG_KEY_0: key,
+    GIT_CONFIG_VALUE_0: value,
+  });
+
+  test('stay, although one of their names has KEY in it', () => {
+    const env = settings('safe.directory', '*');
+    expect(filterEnv(env, { hide: [], keep: [] })).toEqual(env);
+  });
+
+  test.each([
+    ['http.https://github.com/.extraheader', 'AUTHORIZATION: basic eDp5'],
+    ['http.extraHeader', 'Cookie: session=1'],
+    ['url.https://me:hunter2@example.com/.insteadOf', 'https://example.com/'],
+    ['remote.origin.url', 'https://me:hunter2@example.com/a.git'],
+    ['credential.helper', '!echo password=hunter2'],
+  ])('go where one of them is a secret: %s', (key, value) => {
+    expect(names(settings(key, value), [], [])).toEqual([]);
+  });
+
+  test('go together: git refuses to run with some of them', () => {
+    const env = { ...settings('safe.directory', '*'), HOME: '/h' };
+    for (const hidden of Object.keys(env).slice(0, 3)) expect(names(env, [hidden])).toEqual(['HOME']);
+  });
 });
 
 test('nothing is added and nothing is changed', () => {
