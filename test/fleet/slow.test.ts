@@ -106,16 +106,19 @@ describeWithPostgres('a database that answers late or not at all', () => {
     await rig.until('both', async () => (await rig.sql('select 1 from ralph.worker')).length === 2);
     for (const each of [proxy, other]) each.close();
     for (const each of [one, two]) await each.until('the server cannot be reached');
-    await rig.sql("update ralph_jobs.job set heartbeat_on = now() - interval '1 hour'");
-    await rig.sql("update ralph.worker set seen_at = now() - interval '1 hour'");
-    // It comes back for all, and the one who has the unit is the last to notice.
-    other.open();
-    const isBack = "seen_at > now() - interval '1 minute'";
-    const back = async () => (await rig.sql(`select 1 from ralph.worker where ${isBack}`)).length > 0;
-    await rig.until('the other worker', back);
-    proxy.open();
+    await rig.until('longer than a lease', async () => {
+      const job = "heartbeat_on < now() - interval '11 seconds'";
+      return (await rig.sql(`select 1 from ralph_jobs.job where ${job}`)).length > 0;
+    });
+    // The one who has the unit is the last to notice.
+    await other.open();
+    const isBack = "seen_at > now() - interval '10 seconds'";
+    await rig.until('the other worker', async () => {
+      return (await rig.sql(`select 1 from ralph.worker where ${isBack}`)).length > 0;
+    });
+    await proxy.open();
     await rig.until('a sign of life', async () => {
-      const isThere = "heartbeat_on > now() - interval '1 minute'";
+      const isThere = "heartbeat_on > now() - interval '11 seconds'";
       return (await rig.sql(`select 1 from ralph_jobs.job where ${isThere}`)).length > 0;
     });
     gate.open();

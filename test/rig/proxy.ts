@@ -8,7 +8,8 @@ export interface ProxyServer {
   delay(milliseconds: number): void;
   /** Every connection ends, and no new one is let in. */
   close(): void;
-  open(): void;
+  /** Resolves when somebody has got an answer. */
+  open(): Promise<void>;
   /** The connection over which this text is sent ends when the server has answered; what it said is lost. Once. Resolves then. */
   loseAnswerTo(text: string): Promise<void>;
 }
@@ -16,6 +17,7 @@ export interface ProxyServer {
 export async function startProxy(to: number): Promise<ProxyServer> {
   const sockets = new Set<Socket>();
   let [late, isOpen] = [0, true];
+  let answered = () => {};
   let wanted: { readonly text: string; readonly lost: () => void } | undefined;
   const server = createServer(client => {
     if (!isOpen) return void client.destroy();
@@ -39,7 +41,10 @@ export async function startProxy(to: number): Promise<ProxyServer> {
       if (lost) {
         end();
         lost();
-      } else setTimeout(() => client.destroyed || client.write(chunk), late);
+        return;
+      }
+      setTimeout(() => client.destroyed || client.write(chunk), late);
+      answered();
     });
   });
   await new Promise<void>(listening => server.listen(0, '127.0.0.1', listening));
@@ -57,9 +62,11 @@ export async function startProxy(to: number): Promise<ProxyServer> {
       late = milliseconds;
     },
     close,
-    open() {
-      isOpen = true;
-    },
+    open: () =>
+      new Promise(resolve => {
+        isOpen = true;
+        answered = resolve;
+      }),
     loseAnswerTo: text =>
       new Promise(lost => {
         wanted = { text, lost };
