@@ -84,16 +84,25 @@ const PATH = /`((?:[\w.-]+\/)+[\w.-]+\.(?:tsx?|mjs|css|sh))`/g;
 test('every file of the source that a page names is there', () => {
   const rooms = readdirSync(join(ROOT, 'src'));
   const own = [...rooms, 'src', 'test', 'scripts', 'bench', 'plugins', 'templates', 'examples'];
+  // These speak of the source alone, so a folder that is gone is a mistake there, too.
+  const isOfSource = (page: string) => /^(AGENTS|CONTEXT|docs\/architecture|docs\/adr\/.*)\.md$/.test(page);
   const gone = pages
     .filter(page => page !== 'CHANGELOG.md')
     .flatMap(page =>
       [...read(page).matchAll(PATH)]
         .map(([, path = '']) => path)
-        .filter(path => own.includes(path.split('/')[0] ?? ''))
+        .filter(path => isOfSource(page) || own.includes(path.split('/')[0] ?? ''))
         .filter(path => !existsSync(join(ROOT, path)) && !existsSync(join(ROOT, 'src', path)))
         .map(path => `${page}: ${path}`),
     );
   expect(gone).toEqual([]);
+});
+
+test('a decision names a file of the source by its path', () => {
+  const bare = decisions.flatMap(({ name, text }) =>
+    [...text.matchAll(/`([\w.-]+\.tsx?)`/g)].map(([, file]) => `${name}: ${file}`),
+  );
+  expect(bare).toEqual([]);
 });
 
 /** Each bench has a section of its own, which it can write anew. */
