@@ -146,21 +146,40 @@ async function removeTrees({ root }: ProjectPaths, runs: readonly PrunableRun[],
   return kept;
 }
 
-/** In `.ralph/`: what no user writes. */
-function removeOwnFiles({ folder, gitignore }: ProjectPaths): void {
+/** In `.ralph/`: what Ralph has written there. A worktree that git does not know any more may hold work, and a folder may be the user's. */
+function removeOwnFiles({ folder, gitignore, worktrees }: ProjectPaths): void {
   const isOurs = (name: string) =>
-    /^(runs|worktrees|context|ralph-progress\.md)$|^(prompt_|guardrail_|removed-)/.test(name);
-  for (const name of namesIn(folder).filter(isOurs))
-    rmSync(join(folder, name), { recursive: true, force: true });
+    /^(runs|ralph-progress\.md|removed-.*|prompt_\d+\.txt|guardrail_\d+_.*\.log)$/.test(name);
+  removeIn(folder, isOurs);
+  removeIn(join(folder, 'context'), name => name.endsWith('.json'));
+  for (const name of namesIn(worktrees)) tryTo(() => rmdirSync(join(worktrees, name)));
+  if (namesIn(worktrees).every(isBeside)) removeIn(worktrees, isBeside);
   const others = namesIn(folder).filter(name => join(folder, name) !== gitignore);
   if (others.length === 0 && readIfThere(gitignore) === OWN_IGNORE) rmSync(gitignore);
   tryTo(() => rmdirSync(folder));
 }
 
-function leftInFolder({ folder }: ProjectPaths): readonly string[] {
-  return namesIn(folder).length === 0
-    ? []
-    : [`${folder}: your settings are in it; ${joinWords(['rm', '-r', folder])} removes them`];
+function removeIn(folder: string, isOurs: (name: string) => boolean): void {
+  for (const name of namesIn(folder).filter(isOurs))
+    rmSync(join(folder, name), { recursive: true, force: true });
+  tryTo(() => rmdirSync(folder));
+}
+
+/** Beside worktrees: who works in which, and that git ignores them. */
+function isBeside(name: string): boolean {
+  return name === '.owners' || name === '.gitignore';
+}
+
+function leftInFolder({ folder, gitignore, worktrees }: ProjectPaths): readonly string[] {
+  const trees = namesIn(worktrees).filter(name => !isBeside(name));
+  const others = namesIn(folder).map(name => join(folder, name));
+  const isYours = others.some(path => path !== worktrees && (trees.length === 0 || path !== gitignore));
+  const remove = (path: string) => `${joinWords(['rm', '-r', path])} removes`;
+  const why = 'it is no worktree that git knows, and may hold work';
+  return [
+    ...trees.map(name => join(worktrees, name)).map(path => `${path}: ${why}; ${remove(path)} it`),
+    ...(isYours ? [`${folder}: your settings are in it; ${remove(folder)} them`] : []),
+  ];
 }
 
 /** Versions of the user's own files are among them, and they may be nowhere else. */

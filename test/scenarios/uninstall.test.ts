@@ -80,6 +80,25 @@ describe('--all', () => {
     expect(project.read('made.txt')).toBe('made\n');
   });
 
+  test('what it did not put there stays: a folder of the user’s, a worktree that git does not know any more', async () => {
+    const { project, run } = await machine();
+    expect((await run(...LOOP)).code).toBe(0);
+    const theirs = [
+      '.ralph/worktrees/mine/notes.txt',
+      '.ralph/worktrees/w.incomplete-1/work.txt',
+      '.ralph/context/notes.md',
+      '.ralph/prompt_review.md',
+    ];
+    for (const path of theirs) project.write(path, 'mine\n');
+    const { stdout } = await run('uninstall', '--all');
+    expect(theirs.filter(path => !existsSync(project.path(path)))).toEqual([]);
+    expect(existsSync(project.path('.ralph/runs'))).toBe(false);
+    expect(stdout).toContain(`${project.path('.ralph/worktrees/mine')}: it is no worktree that git knows`);
+    expect(stdout).toContain(
+      `${project.path('.ralph/worktrees/w.incomplete-1')}: it is no worktree that git knows`,
+    );
+  });
+
   test('a version of the user’s own file stays below refs/ralph, with the command that removes it', async () => {
     const { project, run } = await machine();
     project.write('made.txt', 'mine\n');
