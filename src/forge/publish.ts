@@ -259,7 +259,7 @@ export async function pushProof(
   const world = { cwd: project.root, env };
   const bundle = writeBundle({ id, paths, version: VERSION, key: undefined, world });
   if (isProblem(bundle)) return { missing: bundle.what };
-  const after = { mode: '100644', oid: own.writeBlob(bundle.text) };
+  const after = { mode: '100644', oid: own.writeBlob(Buffer.from(bundle.text)) };
   const tree = await own.treeWith(undefined, [{ bytes: PROOF_FILE, after }]);
   if (isProblem(tree)) return tree;
   const message = `Proof of ${id}\n\nProof-Of: ${commit}\n`;

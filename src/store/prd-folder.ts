@@ -1,5 +1,5 @@
 /** Makes the files of `ralph prd` from the templates, and never over something that is there. */
-import { copyFileSync, existsSync, renameSync } from 'node:fs';
+import { copyFileSync, existsSync, readFileSync, renameSync } from 'node:fs';
 import { basename, join, relative } from 'node:path';
 import type { StoryList } from '../domain/stories/story.ts';
 import type { Problem } from '../domain/text/problem.ts';
@@ -82,17 +82,24 @@ export function day(now: number): string {
 
 /** The mark of a running loop does not belong into git. True when it was added. */
 export function ignoreActive({ gitignore }: PrdPaths): boolean {
-  const text = readIfThere(gitignore) ?? '';
-  const ignoring = withActiveIgnored(text);
-  if (ignoring === text) return false;
+  const before = bytesIn(gitignore);
+  const ignoring = withActiveIgnored(before);
+  if (ignoring.equals(before)) return false;
   writeAtomic(gitignore, ignoring, 0o644);
   return true;
 }
 
-/** The text of a .gitignore with a line for it. */
-export function withActiveIgnored(text: string): string {
-  if (text.split('\n').some(line => line.trim().replace(/^\//, '') === ACTIVE_FILE)) return text;
-  return `${text}${text === '' || text.endsWith('\n') ? '' : '\n'}${ACTIVE_FILE}\n`;
+/** What a .gitignore holds with a line for it. All else stays byte for byte: it need not be UTF-8. */
+export function withActiveIgnored(before: Buffer): Buffer {
+  const text = before.toString('latin1');
+  if (text.split('\n').some(line => line.trim().replace(/^\//, '') === ACTIVE_FILE)) return before;
+  const end = text === '' || text.endsWith('\n') ? '' : '\n';
+  return Buffer.from(`${text}${end}${ACTIVE_FILE}\n`, 'latin1');
+}
+
+/** None where there is no such file. */
+export function bytesIn(path: string): Buffer {
+  return existsSync(path) ? readFileSync(path) : Buffer.alloc(0);
 }
 
 /** Whether somebody has written a specification, or it is the template still. */

@@ -12,8 +12,8 @@ import type { OwnGit } from './own-git.ts';
 import { readAll } from './own-objects.ts';
 import { commitOf } from './refs.ts';
 
-/** A file of Ralph's own in a tree: its path from the top, and its text; undefined: it is not there. */
-export type OwnFile = readonly [path: string, text: string | undefined];
+/** A file of Ralph's own in a tree: its path from the top, and what is in it; undefined: it is not there. */
+export type OwnFile = readonly [path: string, content: string | Buffer | undefined];
 
 export type Integration = ReturnType<typeof createIntegration>;
 
@@ -119,12 +119,15 @@ async function othersWords(objects: Git, shown: string, now: string | null | und
 }
 
 async function withFiles(own: OwnGit, tree: string, files: readonly OwnFile[]): Promise<string | Problem> {
-  const blobOf = (text: string) => ({ mode: '100644', oid: own.writeBlob(text) });
+  const blobOf = (content: string | Buffer) => {
+    const oid = own.writeBlob(typeof content === 'string' ? Buffer.from(content) : content);
+    return { mode: '100644', oid };
+  };
   return own.treeWith(
     tree,
-    files.map(([path, text]) => ({
+    files.map(([path, content]) => ({
       bytes: Buffer.from(path).toString('latin1'),
-      after: text === undefined ? undefined : blobOf(text),
+      after: content === undefined ? undefined : blobOf(content),
     })),
   );
 }

@@ -125,7 +125,7 @@ function createOwnGit(place: Place, parts: StartParts) {
       listTree: (tree: string, isWanted?: (line: string) => boolean) => listTree(own.git, tree, isWanted),
       /** The tree `base`, or none, with these entries. */
       treeWith: (base: string | undefined, entries: readonly TreeEntry[]) => writeTree(own, base, entries),
-      writeBlob: (text: string) => writeObject(own, 'blob', Buffer.from(text)),
+      writeBlob: (content: Buffer) => writeObject(own, 'blob', content),
       /** The tree without what no snapshot holds: Ralph's own folder, and submodules. */
       asSnapshot: (tree: string, root = own.root) => asSnapshot({ ...own, root }, tree),
       /** Writes the files of a tree into a folder without any. */

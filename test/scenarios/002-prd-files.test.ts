@@ -1,6 +1,6 @@
 /** `ralph prd init`, `plan`, `import`, `status`, `archive`: everything around the loop. */
 import { spawn } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { STATES, story, storyList } from '../domain/stories/stories.ts';
@@ -47,6 +47,16 @@ describe('init', () => {
     await prd(project, 'init', '--ralph-dir', 'other');
     expect(project.read('.gitignore')).toBe('node_modules\n.ralph-active\n');
     expect(existsSync(project.path('other/tasks.json'))).toBe(true);
+  });
+
+  test('.gitignore keeps its bytes, UTF-8 or not', async () => {
+    const project = repo();
+    const before = Buffer.from('caf\xe9/\r\nbuild/\r\n', 'latin1');
+    writeFileSync(project.path('.gitignore'), before);
+    await prd(project, 'init');
+    expect(readFileSync(project.path('.gitignore'))).toEqual(
+      Buffer.concat([before, Buffer.from('.ralph-active\n')]),
+    );
   });
 
   test('overwrites nothing, and writes nothing when one of the files is there', async () => {

@@ -1,5 +1,5 @@
 /** `ralph prd run --parallel N`: what lands was checked as it lands, and nothing is lost. */
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { landedFiles, laneRig, plain, runParallel } from '../rig/lanes.ts';
 import { ralph } from '../rig/ralph.ts';
@@ -161,6 +161,19 @@ it('moves the branch that is checked out with its files, and changes nothing of 
   expect(rig.project.git('rev-parse', 'HEAD').trim()).toBe(result.proof.commit);
   expect(rig.project.git('status', '--porcelain')).toBe('');
   expect(rig.project.read('work/US-001.txt')).toBe('US-001\n');
+});
+
+it('lands the files of the list byte for byte, UTF-8 or not', async () => {
+  const rig = laneRig([plain('US-001')]);
+  const files = ['.gitignore', 'ralph/prd.md'];
+  for (const path of files)
+    writeFileSync(rig.project.path(path), Buffer.from('# caf\xe9\n.ralph/\n', 'latin1'));
+  rig.project.git('commit', '--quiet', '-am', 'in Latin-1');
+  const { result, stderr } = await runParallel(rig, '--parallel', '2', ...CHECK);
+  expect(result.stopReason, stderr).toBe('all_stories_approved');
+  const changed = rig.project.git('diff', '--stat', 'HEAD', 'ralph/demo', '--', ...files);
+  expect(changed).not.toContain('prd.md');
+  expect(rig.project.git('diff', '--text', 'HEAD', 'ralph/demo', '--', '.gitignore')).not.toMatch(/^-[^-]/m);
 });
 
 it('keeps a list that git ignores out of what lands', async () => {

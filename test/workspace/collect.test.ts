@@ -64,7 +64,7 @@ describe('a git directory', () => {
   test('of many packs becomes one, with what no name leads to', async () => {
     const [work, env] = [repo(), stateEnv()];
     const own = await opened(work, env);
-    const lonely = own.writeBlob('in no tree\n');
+    const lonely = own.writeBlob(Buffer.from('in no tree\n'));
     for (let at = 0; at < 45; at++) {
       work.write('a', `${at}\n`);
       work.git('commit', '--quiet', '--all', '--allow-empty', '--message', `${at}`);

@@ -74,7 +74,7 @@ test('what the user has written while it was cut off stays', async () => {
 
 test('where a file that git ignores is in the way, nothing is moved', async () => {
   const { work, own, best } = await worse();
-  const cache = { mode: '100644', oid: await own.writeBlob('of the run\n') };
+  const cache = { mode: '100644', oid: await own.writeBlob(Buffer.from('of the run\n')) };
   const to = await own.treeWith(best.tree, [{ bytes: 'cache', after: cache }]);
   work.write('cache', 'hidden\n');
   const before = lookAt(work);

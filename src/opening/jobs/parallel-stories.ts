@@ -24,7 +24,7 @@ import {
 } from '../../store/approvals.ts';
 import { keepStories, readStories } from '../../store/kept.ts';
 import type { RunPaths } from '../../store/paths.ts';
-import { withActiveIgnored } from '../../store/prd-folder.ts';
+import { bytesIn, withActiveIgnored } from '../../store/prd-folder.ts';
 import { type PrdPaths, prdPaths } from '../../store/prd-paths.ts';
 import { formatTasks, isList, writeTasks } from '../../store/tasks-file.ts';
 import { policyOf } from '../../stories/load.ts';
@@ -137,11 +137,10 @@ function laneHead(story: Story, list: StoryList, policy: ReviewPolicy): LaneHead
 
 function firstFiles(prd: PrdPaths, list: StoryList, inTree: (path: string) => string): readonly OwnFile[] {
   const others = [prd.prd, prd.progress, prd.prompt].flatMap((path): readonly OwnFile[] => {
-    const text = readIfThere(path);
-    return text === undefined ? [] : [[inTree(path), text]];
+    return existsSync(path) ? [[inTree(path), bytesIn(path)]] : [];
   });
   // Else every lane would add the line, and each would seem to change what was reviewed. The user's own file stays as it is.
-  const ignored: OwnFile = [inTree(prd.gitignore), withActiveIgnored(readIfThere(prd.gitignore) ?? '')];
+  const ignored: OwnFile = [inTree(prd.gitignore), withActiveIgnored(bytesIn(prd.gitignore))];
   return [[inTree(prd.tasks), formatTasks(list)], ignored, ...others];
 }
 
