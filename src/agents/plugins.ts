@@ -40,6 +40,8 @@ export interface HostPlugin {
   /** Whether anything of it is there, switched off or half of it included; else it is what is `installed`. */
   isThere?(place: Place): boolean;
   remove(place: Place): readonly Step[];
+  /** Where something that is not of Ralph has its name. */
+  theirs?(place: Place): string | undefined;
   /** What may still keep the loop from running, a sentence each; `stops` says that it surely does. */
   cautions(place: Place): readonly { readonly text: string; readonly stops?: boolean }[];
 }
@@ -52,7 +54,7 @@ const SWITCHES = 'enabledPlugins';
 const SHARED_FOLDER = 'claude';
 
 /** The hook program and its gate are the same for every host. */
-const PROGRAM = ['ralph-hook.cjs', 'ralph-hook-main.cjs', 'ralph-hook-more.cjs', 'ralph-guard.cjs'];
+const PROGRAM = ['ralph-hook.cjs', 'ralph-hook-main.cjs', 'ralph-hook-more.cjs', 'ralph-guard.cjs'] as const;
 const GATE = 'gate.sh';
 
 /** The version of the plugins in this package. */
@@ -337,15 +339,15 @@ const gemini: HostPlugin = {
   name: 'gemini',
   title: 'Gemini CLI',
   folder: 'gemini',
-  installed: place => versionAt(place, join(geminiExtension(place), 'gemini-extension.json')),
+  installed: place => (hasGeminiProgram(place) ? geminiVersion(place) : undefined),
+  // The program first: by that it is known.
   install: place => [
-    ...copyFolder(place, 'gemini', geminiExtension(place)),
     ...copyProgram(place, [...PROGRAM, GATE], join(geminiExtension(place), 'bin')),
+    ...copyFolder(place, 'gemini', geminiExtension(place)),
   ],
-  isThere: place =>
-    ['gemini-extension.json', `bin/${GATE}`].some(
-      name => place.read(join(geminiExtension(place), name)) !== undefined,
-    ),
+  isThere: hasGeminiProgram,
+  theirs: place =>
+    geminiVersion(place) === undefined || hasGeminiProgram(place) ? undefined : geminiExtension(place),
   remove: place => [
     { kind: 'remove', path: geminiExtension(place) },
     ...switchSteps(place, join(geminiExtension(place), '../extension-enablement.json'), 'ralph'),
@@ -358,6 +360,15 @@ const gemini: HostPlugin = {
   },
 };
 
+/** Others have extensions of this name, too. */
+function hasGeminiProgram(place: Place): boolean {
+  return [...PROGRAM, GATE].some(name => place.read(join(geminiExtension(place), 'bin', name)) !== undefined);
+}
+
+function geminiVersion(place: Place): string | undefined {
+  return versionAt(place, join(geminiExtension(place), 'gemini-extension.json'));
+}
+
 function geminiExtension({ env, home }: Place): string {
   return join(env.GEMINI_CLI_HOME || home, '.gemini/extensions/ralph');
 }
@@ -369,8 +380,8 @@ const opencode: HostPlugin = {
   folder: 'opencode',
   // The plugin has no manifest; the same text is the same version.
   installed(place) {
-    const there = place.read(join(opencodeConfig(place), 'plugin/ralph.js'));
-    if (there === undefined) return undefined;
+    const there = place.read(opencodePlugin(place));
+    if (!there?.includes(PROGRAM[0])) return undefined;
     const ours = place.read(join(place.root, 'plugins', 'opencode', 'ralph.js'));
     return there === ours ? ownVersion(place) : 'another version';
   },
@@ -379,13 +390,17 @@ const opencode: HostPlugin = {
     ...copyProgram(place, PROGRAM, join(opencodeConfig(place), 'ralph')),
   ],
   isThere: place =>
-    ['plugin/ralph.js', 'ralph/ralph-hook.cjs'].some(
-      name => place.read(join(opencodeConfig(place), name)) !== undefined,
-    ),
+    place.read(opencodePlugin(place))?.includes(PROGRAM[0]) === true || hasOpencodeProgram(place),
   remove: place => [
-    { kind: 'remove', path: join(opencodeConfig(place), 'plugin/ralph.js') },
-    { kind: 'remove', path: join(opencodeConfig(place), 'ralph') },
+    ...(opencode.theirs?.(place) === undefined
+      ? [{ kind: 'remove', path: opencodePlugin(place) } as const]
+      : []),
+    ...(hasOpencodeProgram(place)
+      ? [{ kind: 'remove', path: join(opencodeConfig(place), 'ralph') } as const]
+      : []),
   ],
+  theirs: place =>
+    place.read(opencodePlugin(place))?.includes(PROGRAM[0]) === false ? opencodePlugin(place) : undefined,
   cautions(place) {
     if (place.read(join(opencodeConfig(place), 'package-lock.json')) !== undefined) return [];
     const text =
@@ -393,6 +408,14 @@ const opencode: HostPlugin = {
     return [{ text }];
   },
 };
+
+function hasOpencodeProgram(place: Place): boolean {
+  return place.read(join(opencodeConfig(place), 'ralph', PROGRAM[0])) !== undefined;
+}
+
+function opencodePlugin(place: Place): string {
+  return join(opencodeConfig(place), 'plugin/ralph.js');
+}
 
 function opencodeConfig({ env, home }: Place): string {
   return join(env.XDG_CONFIG_HOME || join(home, '.config'), 'opencode');

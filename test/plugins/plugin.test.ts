@@ -47,6 +47,7 @@ test('an older copy in Gemini CLI is replaced, a damaged file fixed, and only it
   home.write('.gemini/settings.json', '{ "mine" : 1 }');
   home.write('.gemini/extensions/other/gemini-extension.json', '{}');
   home.write('.gemini/extensions/ralph/gemini-extension.json', '{"name":"ralph","version":"0.0.1"}');
+  home.write('.gemini/extensions/ralph/bin/ralph-hook.cjs', 'old');
   home.write('.gemini/extensions/ralph/old.txt', 'old');
   expect((await plugin(home, ['install', 'gemini'])).stdout).toContain('remove ');
   expect(existsSync(home.path('.gemini/extensions/ralph/old.txt'))).toBe(false);
@@ -59,6 +60,23 @@ test('an older copy in Gemini CLI is replaced, a damaged file fixed, and only it
   expect(existsSync(home.path('.gemini/extensions/ralph'))).toBe(false);
   expect(home.read('.gemini/settings.json')).toBe('{ "mine" : 1 }');
   expect(home.read('.gemini/extensions/other/gemini-extension.json')).toBe('{}');
+});
+
+test.each([
+  ['gemini', '.gemini/extensions/ralph/gemini-extension.json', '.gemini/extensions/ralph/mine.toml'],
+  ['opencode', '.config/opencode/plugin/ralph.js', '.config/opencode/ralph/notes.md'],
+])('in %s what somebody else has under the name of Ralph stays', async (host, first, second) => {
+  const home = folder();
+  for (const path of [first, second]) home.write(path, '{"name":"ralph","version":"1.0.1"}');
+  const installed = await plugin(home, ['install', host]);
+  expect([installed.code, installed.stderr]).toEqual([
+    2,
+    expect.stringContaining("is there already, and it is not Ralph's plugin"),
+  ]);
+  expect((await plugin(home, ['check', host])).stdout).toContain("Ralph's plugin is not installed");
+  expect((await plugin(home, ['remove', host])).stdout).toContain('is not installed');
+  await ralph(['uninstall'], { cwd: home.dir, env: { HOME: home.dir } });
+  for (const path of [first, second]) expect(home.read(path)).toContain('1.0.1');
 });
 
 test("removing it from Codex takes the user's trust records of its hooks out, and leaves the rest as it is", {

@@ -6,7 +6,7 @@ import { type HostPlugin, PLUGINS, type Place } from '../../agents/plugins.ts';
 import { capture } from '../../platform/capture.ts';
 import { rootAbove } from '../../platform/package.ts';
 import { describeStep, performStep, placeOf, stepsTo } from '../../plugins/install.ts';
-import { type Call, type CliCommand, Problems } from '../command.ts';
+import { type Call, type CliCommand, Problems, refuse } from '../command.ts';
 
 const ACTIONS = ['install', 'remove', 'path', 'check'] as const;
 const HOSTS = PLUGINS.map(host => host.name);
@@ -65,6 +65,9 @@ async function change(
   host: HostPlugin,
   place: Place,
 ): Promise<0 | 1> {
+  const theirs = action === 'install' ? host.theirs?.(place) : undefined;
+  if (theirs !== undefined)
+    refuse(theirs, "is there already, and it is not Ralph's plugin", 'move it away, or keep it');
   const steps = stepsTo(action, host, place);
   if (steps.length === 0) {
     const state = action === 'install' ? 'is already installed' : 'is not installed';
