@@ -38,7 +38,7 @@ import { clearGitLocks } from '../workspace/git-lock.ts';
 import { withLock } from '../workspace/lock.ts';
 import { openOwnGit } from '../workspace/own-git.ts';
 import type { Place } from '../workspace/repository.ts';
-import { hasWorktree, openWorktree } from '../workspace/worktree.ts';
+import { openWorktree, whyNoWorktree } from '../workspace/worktree.ts';
 import { sweptWorktreeAgain } from '../workspace/worktree-again.ts';
 import type { Job, StoryLane } from './job.ts';
 import { parallelStories } from './jobs/parallel-stories.ts';
@@ -235,7 +235,7 @@ async function jobAgain(
     return parallel === 'tasks'
       ? parallelTasks(given.tasks ?? '', task, settings, elsewhere)
       : bestOf(task, settings);
-  const gone = await missingWorktree(name, cwd, env);
+  const gone = name === undefined ? undefined : await whyNoWorktree({ root: cwd, env, name });
   if (gone) return [gone];
   if (task !== undefined) {
     const spec =
@@ -249,17 +249,6 @@ async function jobAgain(
   if ('list' in known) return storiesJob({ prd, worktree, from, lane, ...known });
   worktree?.release();
   return known;
-}
-
-/** The same worktree or none: a new one would not hold the work. */
-async function missingWorktree(
-  name: string | undefined,
-  root: string,
-  env: Env,
-): Promise<Problem | undefined> {
-  if (name === undefined || (await hasWorktree({ root, env, name }))) return undefined;
-  const what = 'it is gone, and with it the work of the run';
-  return { where: `worktree ${name}`, what, fix: 'start a new run' };
 }
 
 const DIFF_KEPT = 200_000;

@@ -204,10 +204,23 @@ async function described(site: Site, created: boolean, from: string): Promise<Wo
   return { name, root, path, cwd, branch, created, isUnready, madeReady, dirtyMain, notes, release };
 }
 
-/** Whether a worktree of this name is there. */
-export async function hasWorktree(options: SiteOptions): Promise<boolean> {
+/** Why a run cannot continue in the worktree of this name; undefined: it is there, on whatever branch. A new one would not hold the work. */
+export async function whyNoWorktree(options: SiteOptions): Promise<Problem | undefined> {
   const site = await findSite(options);
-  return !('what' in site) && (await worktreeAt(site)) !== undefined;
+  if ('what' in site) return site;
+  if (await worktreeAt(site)) return undefined;
+  if (!isFree(site)) return whyNotOurs(site);
+  const { name, root, path, branch, repository } = site;
+  const where = `worktree ${name}`;
+  const { stdout } = await repository.git.run(['rev-list', '--count', `HEAD..refs/heads/${branch}`, '--']);
+  if (!(Number(stdout) > 0))
+    return { where, what: 'it is gone, and with it the work of the run', fix: 'start a new run' };
+  const what = `its folder is gone, and what was not committed in it; its commits are on ${branch}`;
+  return {
+    where,
+    what,
+    fix: `to continue with them: ${command('-C', root, 'worktree', 'add', '-f', path, branch)}`,
+  };
 }
 
 export interface WorktreeEntry {

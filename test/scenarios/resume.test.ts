@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import {
   appendFileSync,
   existsSync,
@@ -199,6 +200,22 @@ describe('a run that was killed', () => {
     const { code, stderr } = await resume(project, agent.bin);
     expect(code).toBe(2);
     expect(stderr).toContain('worktree w: it is gone, and with it the work of the run');
+  });
+
+  test('and is said to be on its branch where it was committed, with the command that brings it back', async () => {
+    const project = repo();
+    const agent = await fakeAgent('claude', hangs('b'), writes('b', COMPLETE));
+    await killedAt('half way', [...LOOP, '--worktree=w', '--check', 'test -e made'], project, agent.bin);
+    project.write('.ralph/worktrees/w/made', 'made\n');
+    project.git('-C', '.ralph/worktrees/w', 'add', 'made');
+    project.git('-C', '.ralph/worktrees/w', 'commit', '--quiet', '-m', 'made');
+    project.git('worktree', 'remove', '--force', '.ralph/worktrees/w');
+    const { code, stderr } = await resume(project, agent.bin);
+    expect([code, stderr]).toEqual([2, expect.stringContaining('its commits are on ralph/w')]);
+    const [, words = ''] = /`(git [^`]*worktree add [^`]*)`/.exec(stderr) ?? [];
+    execFileSync('sh', ['-c', words], { stdio: 'ignore' });
+    expect((await resume(project, agent.bin)).code).toBe(0);
+    expect(project.read('.ralph/worktrees/w/made')).toBe('made\n');
   });
 
   test('has the lock cleared that a killed git left behind, and no other', async () => {
