@@ -86,7 +86,9 @@ export function resumptionLines(style: Style, event: Resumption): readonly strin
   const wide = { ...style, maxOutputLines: DIFF_LINES, maxOutputChars: DIFF_CHARS };
   return [
     ...markLines(style, 'next', resumedPhrase(event)),
-    ...repaired.flatMap(text => markLines(style, 'warning', `${capital(phrase(text))}.`, 'yellow')),
+    ...repaired.flatMap(text =>
+      markLines(style, 'warning', capital(phrase(text)).replace(/\.?$/, '.'), 'yellow'),
+    ),
     ...changes.flatMap(text => markLines(style, 'note', `Changed since the start: ${phrase(text)}`)),
     ...(diff.trim() === '' ? [] : markLines(style, 'note', 'Changes of the turn that was cut off:')),
     ...(diff.trim() === '' ? [] : outputLines(wide, diff)),
