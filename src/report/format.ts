@@ -7,20 +7,16 @@ import type { AgentEvent } from '../domain/turn/agent-event.ts';
 import { beginning, harmless, wrap } from '../platform/text.ts';
 import { boardWords, createLaneNames, type LaneNames } from './board-words.ts';
 import { type EventTable, forBoard, LEDGER_ONLY, lookUp, type Of } from './event-table.ts';
-import { forgeWords } from './forge-words.ts';
 import { type AgentAction, type Block, createAgentFormat, NOTHING, outputLines } from './format-agent.ts';
+import { type NewsEvent, newsOf, resumptionLines } from './news.ts';
 import { compact, counted, duration } from './numbers.ts';
 import {
   checkNoun,
   checkPhrase,
-  deniedPhrase,
   endedBy,
   isLimit,
   iterationOf,
-  measuredPhrase,
   phrase,
-  restoredPhrase,
-  scmPhrase,
   storyState,
   troublePhrase,
   usagePhrases,
@@ -38,7 +34,6 @@ import {
   textWidth,
   titled,
 } from './style.ts';
-import { type BetweenSteps, betweenWords, resumptionLines } from './waits.ts';
 
 export function createFormatter(style: Style, lanes: LaneNames = createLaneNames()) {
   const agent = createAgentFormat(style);
@@ -85,9 +80,12 @@ export function createFormatter(style: Style, lanes: LaneNames = createLaneNames
         return action.kind === 'text' ? speak(action, now) : act(action, now);
       }
       if (event.type === 'board-set') lanes.learn(event.lanes);
-      const block = lookUp(BLOCKS, event, style, known, now) ?? NOTHING;
+      const news = newsOf(event, now);
+      const lines = news
+        ? block(GROUPS[event.type] ?? 'between', style, ...news)
+        : (lookUp(BLOCKS, event, style, known) ?? NOTHING);
       known = learn(known, event);
-      return [...rest(now), ...place(block, now)];
+      return [...rest(now), ...place(lines, now)];
     },
   };
 }
@@ -126,51 +124,40 @@ function trimmed(lines: readonly string[], group: string | undefined): readonly 
   return first === -1 ? [] : lines.slice(first);
 }
 
-const between = (event: BetweenSteps, style: Style, _: Known, now: number) =>
-  block('between', style, ...betweenWords(event, now));
+/** The blocks of news, where they do not stand between the steps. */
+const GROUPS: Partial<Record<RunEvent['type'], string>> = {
+  mutated: 'check',
+  denied: 'denied',
+  scm: 'scm',
+  restored: 'restored',
+  forge: 'forge',
+  'forge-round': 'forge',
+  'forge-noted': 'forge',
+  'forge-ended': 'forge',
+  'forge-said': 'forge',
+};
 
-const BLOCKS: EventTable<[style: Style, known: Known, now: number], Block> = {
+const BLOCKS: Omit<EventTable<[style: Style, known: Known], Block>, NewsEvent['type']> = {
   'run-started': (event, style) => ({ group: 'run', lines: runLines(style, event) }),
   'run-resumed': (event, style) => ({ group: 'run', lines: runLines(style, event) }),
   'iteration-started': iterationBlock,
   'agent-started': startedBlock,
   agent: null,
   'agent-ended': endedBlock,
-  waiting: between,
-  'agent-switched': between,
-  paused: between,
-  continued: between,
-  'hint-delivered': between,
-  'question-asked': between,
-  'question-answered': between,
   'check-started': (event, style, { command }) =>
     block('check', style, 'tool', `${checkNoun(command)} "${phrase(event.command)}"`),
   'check-ended': ({ result }, style, { command }) => ({
     group: 'check',
     lines: checkLines(style, result, command),
   }),
-  mutated: (event, style) => block('check', style, 'tool', measuredPhrase(event)),
   violation: (event, style) => block('check', style, 'error', violationPhrase(event.violation)),
-  denied: (event, style) => block('denied', style, 'warning', deniedPhrase(event.what)),
   'stories-updated': (event, style) => block('stories', style, 'progress', storyWords(event)),
-  scm: scmBlock,
-  restored: (event, style) =>
-    block('restored', style, event.problem === undefined ? 'retry' : 'warning', restoredPhrase(event)),
   'iteration-ended': verdictBlock,
   notice: noticeBlock,
   ...forBoard(boardBlock),
-  forge: forgeBlock,
-  'forge-round': forgeBlock,
-  'forge-noted': forgeBlock,
-  'forge-ended': forgeBlock,
-  'forge-said': forgeBlock,
   ...LEDGER_ONLY,
   'run-ended': null, // the summary says it
 };
-
-function forgeBlock(event: Parameters<typeof forgeWords>[0], style: Style): Block {
-  return block('forge', style, ...forgeWords(event));
-}
 
 function boardBlock(event: BoardEvent, style: Style, { lanes }: Known): Block {
   const line = boardWords(event, lanes);
@@ -267,13 +254,6 @@ function checkLines(style: Style, result: CheckResult, command: LoopCommand): re
     ...outputLines(roomy, failureLines(result.output, roomy.maxOutputLines).join('\n')),
     ...log,
   ];
-}
-
-const SCM_MARKS = { done: 'ok', 'nothing-to-do': 'note', failed: 'error' } as const;
-
-function scmBlock(event: Of<'scm'>, style: Style): Block {
-  const color = event.outcome === 'nothing-to-do' ? 'dim' : undefined;
-  return block('scm', style, SCM_MARKS[event.outcome], scmPhrase(event), color);
 }
 
 function noticeBlock({ level, text }: Of<'notice'>, style: Style): Block {

@@ -9,11 +9,11 @@ import type { AgentEvent } from '../domain/turn/agent-event.ts';
 import { totalTokens } from '../domain/turn/usage.ts';
 import { clip, displayWidth, harmless, oneLine } from '../platform/text.ts';
 import { keyWords } from './keys.ts';
+import { waitingPhrase } from './news.ts';
 import { compact, wholeSeconds } from './numbers.ts';
 import { checkNoun, costPhrase, iterationOf, toolLabel, troubleName } from './phrases.ts';
 import type { OpenQuestion } from './run-view.ts';
 import { mark, paint, type Style } from './style.ts';
-import { waitingPhrase } from './waits.ts';
 
 /** What the run has done, and what happens right now. */
 export interface LiveState {

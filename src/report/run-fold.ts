@@ -17,17 +17,9 @@ import { pick } from '../domain/text/fields.ts';
 import { addUsage, type Usage, usedIn } from '../domain/turn/usage.ts';
 import { checkView, place, redOnes, whyNotDone } from './check-views.ts';
 import { BOARD_ONLY, type EventTable, LEDGER_ONLY, lookUp, type Of } from './event-table.ts';
-import { forgeWords } from './forge-words.ts';
 import { afterLaneEvent } from './lane-history.ts';
-import {
-  deniedPhrase,
-  measuredPhrase,
-  movedIn,
-  phrase,
-  refusedPhrase,
-  restoredPhrase,
-  scmPhrase,
-} from './phrases.ts';
+import { newsOf, resumedPhrase } from './news.ts';
+import { movedIn, phrase, refusedPhrase } from './phrases.ts';
 import {
   EMPTY_ITERATION,
   EMPTY_VIEW,
@@ -38,7 +30,7 @@ import {
   type Seconds,
   storyStatus,
 } from './run-view.ts';
-import { betweenWords, resumedPhrase } from './waits.ts';
+import type { Mark } from './style.ts';
 
 export interface RunFold {
   add(entry: RawEntry): void;
@@ -322,39 +314,24 @@ type Words = Pick<Remark, 'level' | 'text'>;
 /** undefined: it is no remark, but a step of the run or nothing that people need to know. */
 function remarkOn(entry: KnownEntry): Words | undefined {
   switch (entry.type) {
-    case 'scm':
-      return { level: entry.outcome === 'failed' ? 'error' : 'info', text: scmPhrase(entry) };
-    case 'forge':
-    case 'forge-round':
-    case 'forge-noted':
-    case 'forge-ended':
-    case 'forge-said': {
-      const [mark, text] = forgeWords(entry);
-      return { level: mark === 'attention' || mark === 'warning' ? 'warning' : 'info', text };
-    }
-    case 'restored':
-      return { level: 'warning', text: restoredPhrase(entry) };
     case 'notice':
       return entry.level === 'debug' ? undefined : { level: entry.level, text: entry.text };
-    case 'mutated':
-      return { level: 'failed' in entry ? 'warning' : 'info', text: measuredPhrase(entry) };
     case 'agent-ended':
       return entry.refused && { level: 'warning', text: refusedPhrase(entry.refused) };
-    case 'denied':
-      return { level: 'warning', text: deniedPhrase(entry.what) };
     case 'run-resumed':
       return { level: 'info', text: [resumedPhrase(entry), ...entry.repaired, ...entry.changes].join('; ') };
-    case 'waiting':
-    case 'agent-switched':
-    case 'paused':
-    case 'continued':
-    case 'hint-delivered':
-    case 'question-asked':
-    case 'question-answered': {
-      const [mark, text] = betweenWords(entry, Date.parse(entry.at));
-      return { level: mark === 'attention' || mark === 'retry' ? 'warning' : 'info', text };
+    default: {
+      const [mark, text] = newsOf(entry, Date.parse(entry.at)) ?? [];
+      if (mark === undefined || text === undefined) return undefined;
+      const isUntried = entry.type === 'mutated' && 'failed' in entry;
+      return { level: isUntried ? 'warning' : (LEVELS[mark] ?? 'info'), text };
     }
-    default:
-      return undefined;
   }
 }
+
+const LEVELS: Partial<Record<Mark, Remark['level']>> = {
+  error: 'error',
+  attention: 'warning',
+  warning: 'warning',
+  retry: 'warning',
+};

@@ -1,9 +1,9 @@
 /** What Ralph did in a simulated run, from its ledger. */
 import type { RunEvent } from '../domain/run/event.ts';
 import { resultSentence } from './ending-words.ts';
+import { newsOf } from './news.ts';
 import { type checkNoun, restoredPhrase, turnPhrase, violationPhrase, whyContinue } from './phrases.ts';
 import { hanging, markLines, type Style, sign } from './style.ts';
-import { betweenWords } from './waits.ts';
 
 /** A failure that was simulated, and whether the settings caught it. */
 export interface Simulated {
@@ -35,7 +35,7 @@ function sentence(event: RunEvent, noun: string): string | undefined {
     case 'waiting':
       return 'waited, then retried';
     case 'agent-switched':
-      return betweenWords({ ...event, why: 'limited' }, 0)[1];
+      return newsOf({ ...event, why: 'limited' }, 0)[1];
     case 'restored':
       return restoredPhrase(event);
     case 'violation':
