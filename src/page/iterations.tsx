@@ -1,10 +1,9 @@
 /** Every iteration as a row that opens. */
 
 import { useEffect, useMemo, useState } from 'preact/hooks';
-import { endingOf } from '../domain/run/stop-reason.ts';
 import { dollars } from '../domain/turn/usage.ts';
 import { counted, duration } from '../report/numbers.ts';
-import { type IterationView, type RunView, totalSeconds } from '../report/run-view.ts';
+import { type IterationView, outcomeWords, type RunView, totalSeconds } from '../report/run-view.ts';
 import { cellOf, longestOf } from './columns.ts';
 import type { FindDetail } from './data.ts';
 import { Detail } from './detail.tsx';
@@ -117,7 +116,7 @@ function Row({ iteration, longest, isOpen, onToggle }: RowProps) {
       </span>
       <span class="row-words">
         {mode !== null && <span class="tag">{story === null ? mode : `${mode} ${story}`}</span>}
-        <bdi dir="ltr">{wordsOf(iteration)}</bdi>
+        <bdi dir="ltr">{outcomeWords(iteration) ?? (iteration.endedAt === null ? 'running' : 'ended')}</bdi>
       </span>
       <TimeBar seconds={iteration.seconds} longest={longest} />
       <span class="row-time">{duration(totalSeconds(iteration.seconds))}</span>
@@ -129,10 +128,4 @@ function Row({ iteration, longest, isOpen, onToggle }: RowProps) {
 function checksLabel({ checks }: IterationView): string {
   if (checks.length === 0) return 'no checks';
   return `${checks.filter(check => check.passed).length} of ${counted(checks.length, 'check')} passed`;
-}
-
-function wordsOf({ stopReason, why, endedAt }: IterationView): string {
-  if (stopReason !== null) return endingOf(stopReason).short;
-  if (why !== null) return why;
-  return endedAt === null ? 'running' : 'ended';
 }

@@ -21,18 +21,22 @@ export function changesOf(
     restores.some(({ from, to }) => from < upTo && number > to && number <= from);
   for (const { number } of iterations.toReversed()) {
     if (number > upTo || isUndone(number)) continue;
-    const { diff: file } = paths.iteration(number);
-    const found = readPart(file, most, 'head');
-    if (found && found.bytes > 0) return { text: found.text, left: Math.max(0, found.bytes - most), file };
+    const found = partOf(paths.iteration(number).diff, most);
+    if (found) return found;
   }
   return null;
 }
 
 /** What the user had changed before the run; null: nothing, or nobody looked. */
 export function changesBefore(paths: RunPaths, most: number): Part | null {
-  const { diff: file } = paths.iteration(0);
-  const found = readPart(file, most, 'head');
-  return found && found.bytes > 0 ? { text: found.text, left: Math.max(0, found.bytes - most), file } : null;
+  return partOf(paths.iteration(0).diff, most);
+}
+
+/** null: there is nothing in it. */
+export function partOf(file: string, most: number, from: 'head' | 'tail' = 'head'): Part | null {
+  const found = readPart(file, most, from);
+  if (!found || found.bytes === 0) return null;
+  return { text: found.text, left: Math.max(0, found.bytes - most), file };
 }
 
 const BAR = 30;

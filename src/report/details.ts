@@ -2,8 +2,8 @@
 import { type CheckResult, slugsOf } from '../domain/checks/check.ts';
 import { knownEntry, type RawEntry } from '../domain/run/ledger-entry.ts';
 import { withCheck } from '../domain/run/state.ts';
-import { readPart } from '../platform/files.ts';
 import type { IterationPaths, RunPaths } from '../store/paths.ts';
+import { partOf } from './changes.ts';
 import { BEFORE, type IterationDetail, type Part } from './run-view.ts';
 import { createTranscript, type Transcript } from './transcript.ts';
 
@@ -71,27 +71,21 @@ function detailOf(paths: RunPaths, commands: readonly string[], current: Current
   const files = paths.iteration(number);
   return {
     number,
-    prompt: part(files.prompt, PROMPT),
+    prompt: partOf(files.prompt, PROMPT),
     passages: transcript.passages(),
     passagesLeft: transcript.left(),
-    diff: part(files.diff, DIFF),
+    diff: partOf(files.diff, DIFF),
     checks: checks.map(check => ({
       index: check.index,
       command: check.command,
       output: outputOf(files, slugsOf(commands)[check.index], check),
     })),
-    errors: part(files.agentErrors, ERRORS),
+    errors: partOf(files.agentErrors, ERRORS),
   };
 }
 
 /** From the run's own folder, whatever the ledger says of a log: a ledger can be changed to point anywhere. */
 function outputOf(files: IterationPaths, slug: string | undefined, check: CheckResult): Part {
-  const log = slug === undefined ? undefined : part(files.check(slug), OUTPUT, 'tail');
+  const log = slug === undefined ? undefined : partOf(files.check(slug), OUTPUT, 'tail');
   return log ?? { text: check.output, left: 0, file: '' };
-}
-
-function part(file: string, most: number, from: 'head' | 'tail' = 'head'): Part | null {
-  const found = readPart(file, most, from);
-  if (!found || found.bytes === 0) return null;
-  return { text: found.text, left: Math.max(0, found.bytes - most), file };
 }

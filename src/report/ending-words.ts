@@ -9,6 +9,7 @@ import type { Standing } from '../domain/run/overview.ts';
 import { countChecks, type LoopResult, provenBy } from '../domain/run/result.ts';
 import { type KnownLimits, type Raise, raiseIn, resumeCommand } from '../domain/run/resume-command.ts';
 import { endingOf } from '../domain/run/stop-reason.ts';
+import { pick } from '../domain/text/fields.ts';
 import { bestPhrase, capital, phasePhrase, phrase } from './phrases.ts';
 import { lastChecks, type RunReading, type RunView, viewHasBegun } from './run-view.ts';
 import { TERMINAL_WORDS, type Words } from './words.ts';
@@ -53,18 +54,21 @@ export function endedRun(
   command: LoopCommand,
   known: KnownLimits & { readonly hasBegun?: boolean | undefined },
 ): EndedRun {
-  const { runId, stopReason, iterations, detail } = result;
-  const { hasBegun = true } = known;
-  return { runId, command, stopReason, detail, raise: raiseIn(result, iterations.length, known), hasBegun };
+  const raise = raiseIn(result, result.iterations.length, known);
+  return {
+    ...pick(result, 'runId', 'stopReason', 'detail'),
+    command,
+    raise,
+    hasBegun: known.hasBegun ?? true,
+  };
 }
 
 /** The same of a run that was read from its ledger. */
 export function endedView(view: RunView): EndedRun | undefined {
   const { runId, command, ending, iterations } = view;
   if (!ending) return undefined;
-  const { stopReason, detail } = ending;
   const raise = raiseIn(ending, iterations.length, view);
-  return { runId, command, stopReason, detail, raise, hasBegun: viewHasBegun(view) };
+  return { ...pick(ending, 'stopReason', 'detail'), runId, command, raise, hasBegun: viewHasBegun(view) };
 }
 
 /** Of an in-session loop whose host has ended. */

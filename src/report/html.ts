@@ -6,7 +6,6 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { type Board, laneOutcome } from '../domain/lanes/board.ts';
-import { endingOf } from '../domain/run/stop-reason.ts';
 import { dollars } from '../domain/turn/usage.ts';
 import { packageFile } from '../platform/package.ts';
 import { headline } from './ending-words.ts';
@@ -14,7 +13,7 @@ import { counted, duration } from './numbers.ts';
 import { phrase } from './phrases.ts';
 import { proofs } from './proofs.ts';
 import { cleanJson, type ReadRun } from './read-run.ts';
-import { elapsed, type IterationView } from './run-view.ts';
+import { elapsed, type IterationView, outcomeWords } from './run-view.ts';
 import type { RunsFigures } from './runs-figures.ts';
 import { escapeMarkup } from './words.ts';
 
@@ -169,13 +168,13 @@ ${rows.join('\n')}
 }
 
 function plainRow(iteration: IterationView, say: (text: string) => string): string {
-  const { number, seconds, usage, stopReason, why } = iteration;
+  const { number, seconds, usage } = iteration;
   const cells = [
     String(number),
     duration(seconds.agent),
     duration(seconds.checks),
     usage?.cost === undefined ? '' : dollars(usage.cost),
-    (stopReason && endingOf(stopReason).short) ?? why ?? '',
+    outcomeWords(iteration) ?? '',
   ];
   return `<tr>${cells.map(cell => `<td>${say(cell)}</td>`).join('')}</tr>`;
 }

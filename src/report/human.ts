@@ -58,8 +58,9 @@ export function createHumanReporter(options: HumanReporterOptions) {
     const before = extra.length > 0 ? formatter.rest(now) : [];
     // The live line has the check that runs; its result is the one line that stays.
     const isShownLive = isLive && event.type === 'check-started';
-    const lines = isShown(event, streamAgentOutput) && !isShownLive ? formatter.lines(event, now) : [];
-    return [...before, ...extra, ...lines];
+    // Trouble is news even to those who do not want to see what the agent does.
+    const isShown = streamAgentOutput || event.type !== 'agent' || event.event.kind === 'trouble';
+    return [...before, ...extra, ...(isShown && !isShownLive ? formatter.lines(event, now) : [])];
   };
 
   return {
@@ -95,11 +96,6 @@ function following(columns: () => number, style: Style): Style {
 function unreferenced(ms: number, run: () => void): () => void {
   const timer = setTimeout(run, ms).unref();
   return () => clearTimeout(timer);
-}
-
-/** Trouble is news even to those who do not want to see what the agent does. */
-function isShown(event: RunEvent, streamAgentOutput: boolean): boolean {
-  return streamAgentOutput || event.type !== 'agent' || event.event.kind === 'trouble';
 }
 
 function painted(

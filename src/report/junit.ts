@@ -72,20 +72,18 @@ function suiteOf(cases: readonly Case[], proof: string | undefined): string {
     '<?xml version="1.0" encoding="UTF-8"?>',
     `<testsuites ${suite}>`,
     `  <testsuite ${suite}>`,
-    ...(proof === undefined ? [] : properties(proof)),
+    ...(proof === undefined
+      ? []
+      : [
+          '    <properties>',
+          `      <property name="ralph.proof" value="${escaped(proof)}"/>`,
+          '    </properties>',
+        ]),
     ...cases.flatMap(testCase),
     '  </testsuite>',
     '</testsuites>',
     '',
   ].join('\n');
-}
-
-function properties(proof: string): readonly string[] {
-  return [
-    '    <properties>',
-    `      <property name="ralph.proof" value="${escaped(proof)}"/>`,
-    '    </properties>',
-  ];
 }
 
 function testCase({ kind, name, seconds, failure }: Case): readonly string[] {

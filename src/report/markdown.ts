@@ -5,7 +5,6 @@ import { type Board, laneOutcome } from '../domain/lanes/board.ts';
 import { trustMark } from '../domain/run/ledger-trust.ts';
 import { fenced } from '../domain/run/loop-prompt.ts';
 import { standingWords } from '../domain/run/overview.ts';
-import { endingOf } from '../domain/run/stop-reason.ts';
 import { dollars } from '../domain/turn/usage.ts';
 import { changesInMarkdown } from './changes.ts';
 import { headline } from './ending-words.ts';
@@ -19,6 +18,7 @@ import {
   elapsed,
   type IterationView,
   lastChecks,
+  outcomeWords,
   type Part,
   type RunView,
 } from './run-view.ts';
@@ -107,7 +107,7 @@ function iterationTable(view: RunView): readonly string[] {
 }
 
 function iterationRow(iteration: IterationView): string {
-  const { number, seconds, usage, checks, stopReason } = iteration;
+  const { number, seconds, usage, checks } = iteration;
   const green = checks.filter(check => check.passed || check.ungated).length;
   return row([
     String(number),
@@ -116,7 +116,7 @@ function iterationRow(iteration: IterationView): string {
     seconds.waiting > 0 ? duration(seconds.waiting) : '',
     usage?.cost === undefined ? '' : dollars(usage.cost),
     checks.length === 0 ? '' : `${green}/${checks.length}`,
-    (stopReason && endingOf(stopReason).short) ?? iteration.why ?? 'not ended',
+    outcomeWords(iteration) ?? 'not ended',
   ]);
 }
 

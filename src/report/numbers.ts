@@ -8,14 +8,12 @@ export function compact(count: number): string {
     [1e3, 'K'],
   ] as const) {
     // 999,500 rounds to 1,000K: that is 1M.
-    if (count >= size * 0.9995) return `${scaled(count / size)}${letter}`;
+    if (count < size * 0.9995) continue;
+    const value = count / size;
+    // One decimal below ten, and none where it is a zero.
+    return `${value < 9.95 ? value.toFixed(1).replace('.0', '') : value.toFixed(0)}${letter}`;
   }
   return String(Math.round(count));
-}
-
-/** One decimal below ten, and none where it is a zero. */
-function scaled(value: number): string {
-  return value < 9.95 ? value.toFixed(1).replace('.0', '') : value.toFixed(0);
 }
 
 /** 5,321. */

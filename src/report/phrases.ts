@@ -168,7 +168,10 @@ export function isLimit(maxIterations: number): boolean {
 /** Why the loop continues, the most important first. */
 export function whyContinue(verdict: Verdict & { kind: 'continue' }, noun: string): string {
   if (verdict.feedback.length === 0) return 'the agent has not said that it is done';
-  const phrases = verdict.feedback.map(feedback => feedbackPhrase(feedback, noun).replace(/\.$/, ''));
+  const phrases = verdict.feedback.map(feedback => {
+    const say = FEEDBACK[feedback.kind] as (of: Feedback, noun: string) => string;
+    return say(feedback, noun).replace(/\.$/, '');
+  });
   return [...new Set(phrases)].join('; ');
 }
 
@@ -202,10 +205,6 @@ const FEEDBACK: {
   'turn-ended': ({ by }) => turnPhrase({ kind: 'ended', by }) ?? '',
   'turn-failed': ({ trouble }) => turnPhrase({ kind: 'failed', trouble }) ?? '',
 };
-
-function feedbackPhrase(feedback: Feedback, noun: string): string {
-  return (FEEDBACK[feedback.kind] as (of: Feedback, noun: string) => string)(feedback, noun);
-}
 
 export function nearMissPhrase(nearMiss: NearMiss, said?: string): string {
   const words = `the completion tag ${NEAR_MISS_WORDS[nearMiss] ?? phrase(nearMiss)}`;

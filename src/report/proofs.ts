@@ -103,6 +103,5 @@ export function ledgerProof({ trust, torn }: Integrity): readonly Proof[] {
   const text = phrase(trustSentence(trust));
   if (trust.kind !== 'intact') return [{ holds: 'no', text }];
   const cut = `The ledger's last line is incomplete (${counted(torn, 'byte')})`;
-  const incomplete: readonly Proof[] = torn > 0 ? [{ holds: 'unknown', text: cut }] : [];
-  return torn > 0 ? incomplete : [{ holds: 'yes', text }];
+  return torn > 0 ? [{ holds: 'unknown', text: cut }] : [{ holds: 'yes', text }];
 }

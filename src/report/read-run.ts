@@ -44,7 +44,9 @@ export function readRun(id: string, paths: RunPaths, look: (entry: RawEntry) => 
   const folded = fold.view();
   const isBelieved = integrity.trust.kind === 'intact';
   // What a ledger says of its end that nobody vouches for is no end.
-  const named = { ...folded, runId: id, command: commandOf(folded, paths) };
+  // A run that was cut off while it was set up has its command in its file alone.
+  const given = folded.startedAt === null ? readRunFile(paths)?.command : undefined;
+  const named = { ...folded, runId: id, command: given ?? folded.command };
   const view = isBelieved ? named : { ...named, ending: null, iterations: named.iterations.map(unended) };
   const state = folded.ending && !isBelieved ? 'unverified' : stateOf(view, paths, isBelieved);
   const stories = storyViews(view, paths);
@@ -96,11 +98,6 @@ function changed(path: string, closing: AbortSignal): Promise<void> {
     const watching = watchFile(path, end, LOOK_EVERY);
     closing.addEventListener('abort', end);
   });
-}
-
-/** A run that was cut off while it was set up has it in its file alone. */
-function commandOf({ startedAt, command }: RunView, paths: RunPaths): RunView['command'] {
-  return startedAt === null ? (readRunFile(paths)?.command ?? command) : command;
 }
 
 function stateOf(view: RunView, paths: RunPaths, isBelieved: boolean): Standing {

@@ -12,7 +12,7 @@ import type { LedgerTrust } from '../domain/run/ledger-trust.ts';
 import type { Limits } from '../domain/run/limits.ts';
 import type { RunOverview, RunStatus, Standing } from '../domain/run/overview.ts';
 import type { LoopResult } from '../domain/run/result.ts';
-import type { StopReason } from '../domain/run/stop-reason.ts';
+import { endingOf, type StopReason } from '../domain/run/stop-reason.ts';
 import type { AskedQuestion } from '../domain/stories/questions.ts';
 import type { Story } from '../domain/stories/story.ts';
 import type { Claim } from '../domain/turn/claim.ts';
@@ -222,10 +222,10 @@ export interface CheckOutput {
   readonly output: Part;
 }
 
-/** What one iteration consists of, for whoever wants to see it all. */
 /** Stands for what there was before the first iteration: of its details only the diff, of what the user had changed. */
 export const BEFORE = 0;
 
+/** What one iteration consists of, for whoever wants to see it all. */
 export interface IterationDetail {
   readonly number: number;
   readonly prompt: Part | null;
@@ -308,6 +308,11 @@ export function lastChecks(view: RunView): readonly CheckView[] {
 /** As `hasBegun` has it. A session's ledger says so only when its agent stops. */
 export function viewHasBegun({ iterations, board, command }: RunView): boolean {
   return iterations.length > 0 || board !== null || command === 'session';
+}
+
+/** How an iteration came out, in a few words; undefined: it has not ended, or nobody wrote it down. */
+export function outcomeWords({ stopReason, why }: IterationView): string | undefined {
+  return (stopReason === null ? why : endingOf(stopReason).short) ?? undefined;
 }
 
 /** Seconds from the first event to the last. */

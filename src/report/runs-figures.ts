@@ -2,7 +2,7 @@
 import type { LedgerTrust } from '../domain/run/ledger-trust.ts';
 import type { Standing } from '../domain/run/overview.ts';
 import { totalTokens } from '../domain/turn/usage.ts';
-import { elapsed, NO_SECONDS, type RunReading, type Seconds } from './run-view.ts';
+import { elapsed, type RunReading, type Seconds } from './run-view.ts';
 
 export interface RunFigures {
   readonly id: string;
@@ -82,12 +82,12 @@ export function figuresOfAll(runs: readonly RunFigures[]): RunsFigures {
     storiesVerified,
     costPerStory: storyCost === null ? null : ratio(storyCost, storiesVerified),
     reviewsPerStory: ratio(reviews, storiesVerified),
-    seconds: runs.reduce((sum, { seconds }) => addSeconds(sum, seconds), NO_SECONDS),
+    seconds: {
+      agent: add(runs, ({ seconds }) => seconds.agent),
+      checks: add(runs, ({ seconds }) => seconds.checks),
+      waiting: add(runs, ({ seconds }) => seconds.waiting),
+    },
   };
-}
-
-function addSeconds(a: Seconds, b: Seconds): Seconds {
-  return { agent: a.agent + b.agent, checks: a.checks + b.checks, waiting: a.waiting + b.waiting };
 }
 
 /** null: what one of them cost is unknown. */

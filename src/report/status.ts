@@ -5,12 +5,12 @@ import { trustSentence } from '../domain/run/ledger-trust.ts';
 import { type RunOverview, standingWords } from '../domain/run/overview.ts';
 import { answerCommand, questionWords } from '../domain/stories/questions.ts';
 import { dollars } from '../domain/turn/usage.ts';
-import { clip, displayWidth, wrap, wrapAround } from '../platform/text.ts';
+import { clip, wrap, wrapAround } from '../platform/text.ts';
 import { CLOSED, resumePhrase } from './ending-words.ts';
 import { issueWords, pullRequestWords } from './forge-words.ts';
 import { counted, timeOfDay, wholeSeconds } from './numbers.ts';
 import { phrase } from './phrases.ts';
-import { hanging, type Paint, paint, type Style } from './style.ts';
+import { hanging, type Paint, paint, type Style, table } from './style.ts';
 
 const COLORS: Record<RunOverview['state'], Paint> = {
   running: 'cyan',
@@ -45,13 +45,8 @@ export function statusLines(
   const found = runs.map(run => cells(run, now, whole !== runs));
   // A column that is empty in every row has no name.
   const rows = [HEADERS.map((name, column) => (found.some(row => row[column]) ? name : '')), ...found];
-  const widths =
-    rows[0]?.map((_, column) => Math.max(...rows.map(row => displayWidth(row[column] ?? '')))) ?? [];
-  const lines = rows.map((row, index) => {
-    const padded = row
-      .map((cell, column) => cell + ' '.repeat((widths[column] ?? 0) - displayWidth(cell)))
-      .filter(cell => cell !== ''); // a column that is empty in every row
-    const line = clip(padded.join('  ').trimEnd(), style.width);
+  const lines = table(rows).map((whole, index) => {
+    const line = clip(whole, style.width);
     const run = runs[index - 1];
     if (index === 0) return paint(style, 'dim', line);
     return run ? line.replace(ending(run), word => paint(style, COLORS[run.state], word)) : line;
@@ -156,19 +151,15 @@ export interface WorktreeRow {
 
 export function worktreeLines(worktrees: readonly WorktreeRow[], style: Style): readonly string[] {
   if (worktrees.length === 0) return [];
-  const title = ({ name, branch }: WorktreeRow) => branch ?? `${name} (no branch)`;
-  const width = Math.max(...worktrees.map(row => displayWidth(title(row))));
-  const rows = worktrees.map(row => {
-    const { dirty, ahead, usedBy } = row;
-    const name = title(row);
+  const rows = worktrees.map(({ name, branch, dirty, ahead, usedBy }) => {
     const facts = [
       ...(ahead > 0 ? [`${counted(ahead, 'commit')} to merge`] : []),
       ...(dirty ? ['changes not committed'] : ahead === 0 ? ['nothing to merge'] : []),
       ...(usedBy === null ? [] : [`in use by process ${usedBy}`]),
     ];
-    return clip(`  ${name}${' '.repeat(width - displayWidth(name))}  ${facts.join(', ')}`, style.width);
+    return [branch ?? `${name} (no branch)`, facts.join(', ')];
   });
-  return ['', 'Worktrees', ...rows];
+  return ['', 'Worktrees', ...table(rows).map(row => clip(`  ${row}`, style.width))];
 }
 
 const HEADERS = ['Run', 'State', 'Iteration', 'Story', 'Checks', 'Cost', 'Age', 'Task'] as const;

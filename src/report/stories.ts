@@ -25,7 +25,6 @@ export interface StoriesView {
 export function storiesLines(view: StoriesView, style: Style): readonly string[] {
   const { list, next, loop, claimed, questions } = view;
   const stories = list.userStories;
-  const passed = passedIds(stories);
   const done = stories.filter(story => story.passes && !claimed.includes(story.id)).length;
   const name = [list.project, list.branchName].filter(text => text.trim() !== '').map(phrase);
   const ids = Math.max(0, ...stories.map(story => displayWidth(phrase(story.id))));
@@ -36,18 +35,7 @@ export function storiesLines(view: StoriesView, style: Style): readonly string[]
       `${name.join(mark(style, 'dot'))}${name.length > 0 ? ': ' : ''}${done} of ${stories.length} stories done`,
     ),
     '',
-    ...stories.flatMap(story =>
-      storyLines(
-        story,
-        {
-          passed,
-          ids,
-          isClaimed: claimed.includes(story.id),
-          isAsking: questions.some(each => each.story === story.id),
-        },
-        style,
-      ),
-    ),
+    ...stories.flatMap(story => storyLines(story, view, ids, style)),
     '',
     ...questions.flatMap(each =>
       hanging(style, '?', `${phrase(questionWords(each))} Answer: ${answerCommand(each.story)}`),
@@ -66,28 +54,21 @@ function branchWords({ list, branch }: StoriesView): string {
   return `${used}; \`ralph prd run\` works on ${phrase(named)}`;
 }
 
-interface Among {
-  readonly passed: ReadonlySet<string>;
-  /** The width of the longest id. */
-  readonly ids: number;
-  readonly isClaimed: boolean;
-  readonly isAsking: boolean;
-}
-
+/** `ids`: the width of the longest id. */
 function storyLines(
   story: Story,
-  { passed, ids, isClaimed, isAsking }: Among,
+  { list, claimed, questions }: StoriesView,
+  ids: number,
   style: Style,
 ): readonly string[] {
+  const isAsking = questions.some(each => each.story === story.id);
   const id = phrase(story.id);
   const indent = ' '.repeat(displayWidth(mark(style, 'pending')) + ids + 2);
   const room = Math.max(20, style.width - indent.length);
   const head = `${mark(style, signOf(story, isAsking))} ${id}${' '.repeat(ids - displayWidth(id))} `;
-  const waiting = story.passes ? [] : waitsFor(story, passed);
+  const waiting = story.passes ? [] : waitsFor(story, passedIds(list.userStories));
   const facts = [
-    isClaimed
-      ? 'claimed, not reviewed'
-      : storyState({ done: story.passes, reviewStatus: story.reviewStatus }),
+    stateOf(story, claimed.includes(story.id)),
     ...(story.reviewCount > 0 ? [counted(story.reviewCount, 'review')] : []),
     ...(isAsking ? ['waits for your answer'] : []),
     ...(waiting.length > 0 ? [`waits for ${waiting.map(phrase).join(', ')}`] : []),
@@ -101,6 +82,10 @@ function storyLines(
     `${indent}${oneLine(facts, room)}`,
     ...more.map(text => `${indent}${paint(style, 'dim', oneLine(text, room))}`),
   ];
+}
+
+function stateOf({ passes: done, reviewStatus }: Story, isClaimed: boolean): string {
+  return isClaimed ? 'claimed, not reviewed' : storyState({ done, reviewStatus });
 }
 
 /** What a review asks for is the agent's to do. */
@@ -123,9 +108,7 @@ export function archiveSummary(list: StoryList, { from, to, branch, claimed }: A
   const reviews = stories.reduce((sum, story) => sum + story.reviewCount, 0);
   const cell = (text: string) => oneLine(text, 200).replaceAll('|', '\\|');
   const rows = stories.map(story => {
-    const state = claimed.includes(story.id)
-      ? 'claimed, not reviewed'
-      : storyState({ done: story.passes, reviewStatus: story.reviewStatus });
+    const state = stateOf(story, claimed.includes(story.id));
     const remarks = [story.notes ?? '', story.reviewFeedback].filter(text => text.trim() !== '').join(' · ');
     return `| ${cell(story.id)} | ${cell(story.title)} | ${state} | ${story.reviewCount} | ${cell(remarks)} |`;
   });

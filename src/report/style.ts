@@ -122,6 +122,18 @@ export function markLines(style: Style, name: Mark, text: string, color?: Paint)
   return hanging(style, sign(style, name), text, color);
 }
 
+/** Cells under each other, without the columns that are empty in every row. */
+export function table(rows: readonly (readonly string[])[]): readonly string[] {
+  const widths = (rows[0] ?? []).map((_, at) => Math.max(...rows.map(row => displayWidth(row[at] ?? ''))));
+  return rows.map(row =>
+    row
+      .map((cell, at) => cell + ' '.repeat(Math.max(0, (widths[at] ?? 0) - displayWidth(cell))))
+      .filter(cell => cell !== '')
+      .join('  ')
+      .trimEnd(),
+  );
+}
+
 /** A title set into a rule. */
 export function titled(style: Style, title: string): string {
   const width = Math.min(textWidth(style), WIDEST_RULE);

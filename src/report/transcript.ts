@@ -1,4 +1,5 @@
 /** What an agent said and did in one iteration, in order: its words joined, each tool with its outcome. */
+import { pick } from '../domain/text/fields.ts';
 import type { AgentEvent, TodoItem } from '../domain/turn/agent-event.ts';
 import { eventPhrase, phrase } from './phrases.ts';
 
@@ -69,7 +70,10 @@ function passageOf(event: AgentEvent): Passage | undefined {
     case 'aside':
       return { kind: event.from, text: event.text };
     case 'tool-start':
-      return openTool(event);
+      return {
+        ...{ kind: 'tool', ...pick(event, 'id', 'name', 'summary'), subagent: event.subagent === true },
+        ...{ ok: null, output: '', lines: 0, exitCode: null },
+      };
     case 'todo':
       return { kind: 'todo', items: event.items.map(({ text, status }) => ({ text: String(text), status })) };
     case 'trouble':
@@ -87,18 +91,4 @@ function passageOf(event: AgentEvent): Passage | undefined {
     default:
       return event satisfies never;
   }
-}
-
-function openTool({ id, name, summary, subagent }: AgentEvent & { kind: 'tool-start' }): Passage {
-  return {
-    kind: 'tool',
-    id,
-    name,
-    summary,
-    ok: null,
-    output: '',
-    lines: 0,
-    exitCode: null,
-    subagent: subagent === true,
-  };
 }

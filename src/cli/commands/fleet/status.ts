@@ -4,9 +4,10 @@ import { endingOf, isSuccess } from '../../../domain/run/stop-reason.ts';
 import { dollars as money } from '../../../domain/turn/usage.ts';
 import type { Unit, UnitState } from '../../../fleet/unit.ts';
 import { type FleetView, readFleet, waitsFor } from '../../../fleet/view.ts';
-import { clip, displayWidth } from '../../../platform/text.ts';
+import { clip } from '../../../platform/text.ts';
 import { counted } from '../../../report/numbers.ts';
 import { phrase } from '../../../report/phrases.ts';
+import { table } from '../../../report/style.ts';
 import { answer, type CliCommand } from '../../command.ts';
 import { watch } from '../../signals.ts';
 import { DATABASE, withDatabase } from '../../which-run.ts';
@@ -60,7 +61,7 @@ export function fleetLines(view: FleetView, room = Infinity): readonly string[] 
     [unit.title, waitsFor(unit, view) ?? unit.detail ?? endedWords(unit)].filter(Boolean).join(' — '),
   ]);
   return [
-    ...table([['UNIT', 'STATE', 'WORKER', 'ITER', 'COST', 'WHAT'], ...rows]),
+    ...safeTable([['UNIT', 'STATE', 'WORKER', 'ITER', 'COST', 'WHAT'], ...rows]),
     ...(units.length === 0
       ? ['There are no units: `ralph fleet submit loop "…" --check "…"` adds one.']
       : []),
@@ -106,7 +107,7 @@ function workerLines({ workers }: FleetView, room: number): readonly string[] {
   const slots = workers.reduce((sum, worker) => sum + worker.slots, 0);
   const busy = workers.reduce((sum, worker) => sum + worker.busy, 0);
   return [
-    ...table([['WORKER', 'BUSY', 'LABELS', ''], ...rows]),
+    ...safeTable([['WORKER', 'BUSY', 'LABELS', ''], ...rows]),
     ...(shown === workers
       ? []
       : [`${shown.length} of ${workers.length} workers, which have ${busy}/${slots} units.`]),
@@ -117,7 +118,7 @@ function budgetLines(view: FleetView): readonly string[] {
   const budgets = view.budgets.filter(({ unit }) => unit === null);
   if (budgets.length === 0) return [];
   const rows = budgets.map(({ id, spent, reserved, cap }) => [id, money(spent), money(reserved), money(cap)]);
-  return ['', ...table([['BUDGET', 'SPENT', 'HELD', 'OF'], ...rows])];
+  return ['', ...safeTable([['BUDGET', 'SPENT', 'HELD', 'OF'], ...rows])];
 }
 
 /** A list has those of its stories. */
@@ -127,13 +128,6 @@ function iterationsOf({ id, kind, iterations }: Unit, units: readonly Unit[]): n
 }
 
 /** Whoever can write to the database has written the cells. */
-function table(written: readonly (readonly string[])[]): readonly string[] {
-  const rows = written.map(row => row.map(phrase));
-  const widths = (rows[0] ?? []).map((_, at) => Math.max(...rows.map(row => displayWidth(row[at] ?? ''))));
-  return rows.map(row =>
-    row
-      .map((cell, at) => cell + ' '.repeat(Math.max(0, (widths[at] ?? 0) - displayWidth(cell))))
-      .join('  ')
-      .trimEnd(),
-  );
+function safeTable(rows: readonly (readonly string[])[]): readonly string[] {
+  return table(rows.map(row => row.map(phrase)));
 }
