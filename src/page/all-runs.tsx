@@ -8,7 +8,7 @@ import { totalSeconds } from '../report/run-view.ts';
 import type { RunFigures, RunsFigures } from '../report/runs-figures.ts';
 import type { LinkTo } from './board.tsx';
 import { Figure } from './head.tsx';
-import { Section } from './section.tsx';
+import { Linked, Section } from './section.tsx';
 import { timeOfDay } from './time.ts';
 import { Legend, TimeBar } from './time-bar.tsx';
 
@@ -81,7 +81,7 @@ function RunTable({ runs, linkTo }: Pick<AllRunsProps, 'linkTo'> & { readonly ru
           {shown.map(run => (
             <tr key={`${run.project} ${run.id}`}>
               <th scope="row" class="mono">
-                <RunId id={run.id} link={linkTo(run.id)} />
+                <Linked href={linkTo(run.id)}>{run.id}</Linked>
               </th>
               <td dir="auto">{run.title}</td>
               <td class={`state is-${run.state}`}>
@@ -103,10 +103,6 @@ function RunTable({ runs, linkTo }: Pick<AllRunsProps, 'linkTo'> & { readonly ru
       {runs.length > SHOWN && <p class="left">{runs.length - SHOWN} earlier runs not shown</p>}
     </section>
   );
-}
-
-function RunId({ id, link }: { readonly id: string; readonly link: string | undefined }) {
-  return link === undefined ? id : <a href={link}>{id}</a>;
 }
 
 function known(value: number | null, say: (value: number) => string): string {

@@ -5,7 +5,7 @@ import { dollars } from '../domain/turn/usage.ts';
 import { type BoardView, boardView, type Children, type LaneCard } from '../report/board-view.ts';
 import type { LaneMark } from '../report/lane-history.ts';
 import type { RunReading, RunView } from '../report/run-view.ts';
-import { Section, withCode } from './section.tsx';
+import { Linked, Section, withCode } from './section.tsx';
 import { clockTime, useClock } from './time.ts';
 
 /** The address of a run; undefined: it cannot be shown here. */
@@ -121,13 +121,11 @@ function Runs({ lane: { runs, used }, linkTo }: { readonly lane: Lane; readonly 
   return (
     <ul class="history">
       {runs.map((id, at) => {
-        const href = linkTo(id);
         const own = used[id];
         const cost = own && laneUsage({ used: { [id]: own } })?.cost;
-        const name = `Run ${at + 1}`;
         return (
           <li key={id}>
-            {href === undefined ? name : <a href={href}>{name}</a>}{' '}
+            <Linked href={linkTo(id)}>{`Run ${at + 1}`}</Linked>{' '}
             <small>{cost === undefined ? '' : dollars(cost)}</small>
           </li>
         );

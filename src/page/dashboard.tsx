@@ -234,13 +234,8 @@ function LiveRun({ place, listed, all, canStart }: LiveRunProps) {
   );
 }
 
-interface NewsProps {
-  readonly reading: RunReading;
-  readonly isAsked: boolean;
-}
-
 /** What a screen reader speaks when it changes. What an agent does from moment to moment is not in it. */
-function News({ reading, isAsked }: NewsProps) {
+function News({ reading, isAsked }: { readonly reading: RunReading; readonly isAsked: boolean }) {
   useFocusAtEnd(reading.state === 'running');
   return (
     <p class="hidden" role="status">

@@ -1,4 +1,5 @@
 /** The page's data: one run, many of them, or a server to ask. */
+import { useEffect, useState } from 'preact/hooks';
 import type { IterationDetail, RunReading } from '../report/run-view.ts';
 import type { RunsFigures } from '../report/runs-figures.ts';
 
@@ -16,6 +17,22 @@ export type PageData =
 
 /** null: it was left out to keep the file small. */
 export type FindDetail = (iteration: number) => Promise<IterationDetail | null>;
+
+/** What was found last, asked for again when one of `by` changes; undefined: it is on its way. */
+export function useFound<Found>(find: () => Promise<Found>, by: readonly unknown[]): Found | undefined {
+  const [found, setFound] = useState<Found>();
+  useEffect(() => {
+    let isWanted = true;
+    find().then(
+      one => isWanted && setFound(() => one),
+      () => {},
+    );
+    return () => {
+      isWanted = false;
+    };
+  }, by);
+  return found;
+}
 
 /** The content of a data element of the page. */
 export function embedded<Data>(id: string): Data | undefined {

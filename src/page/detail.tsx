@@ -1,30 +1,21 @@
 /** All details of one iteration: the prompt, what the agent said and did, the changes, the checks. */
-import { useEffect, useState } from 'preact/hooks';
 import { compact, counted } from '../report/numbers.ts';
 import { checkPhrase, promptPhrase, timePhrases, turnPhrase, usagePhrases } from '../report/phrases.ts';
 import type { CheckOutput, CheckView, IterationDetail, IterationView, Part } from '../report/run-view.ts';
-import type { FindDetail } from './data.ts';
+import { type FindDetail, useFound } from './data.ts';
 import { Diff, Left } from './diff.tsx';
 import { Passages } from './passages.tsx';
 import { Fold, Scrolled } from './section.tsx';
 
-interface DetailProps {
+export function Detail({
+  iteration,
+  find,
+}: {
   readonly iteration: IterationView;
   readonly find: FindDetail;
-}
-
-/** undefined: it is on its way. */
-export function Detail({ iteration, find }: DetailProps) {
-  const [detail, setDetail] = useState<IterationDetail | null | undefined>();
+}) {
   const { number, endedAt } = iteration;
-  useEffect(() => {
-    let wanted = true;
-    const show = (found: IterationDetail | null) => wanted && setDetail(found);
-    find(number).then(show, () => show(null));
-    return () => {
-      wanted = false;
-    };
-  }, [number, endedAt, find]);
+  const detail = useFound(() => find(number).catch(() => null), [number, endedAt, find]);
   return (
     <div class="detail-body">
       <p class="facts">{factsOf(iteration).join(' · ')}</p>

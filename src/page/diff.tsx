@@ -1,9 +1,9 @@
 /** A unified diff, file by file; and what the run has changed since it began. */
-import { useEffect, useMemo, useState } from 'preact/hooks';
+import { useMemo } from 'preact/hooks';
 import { diffSum, filesOf } from '../domain/text/diffstat.ts';
 import { compact, counted } from '../report/numbers.ts';
 import { BEFORE, type Part, type RunView } from '../report/run-view.ts';
-import type { FindDetail } from './data.ts';
+import { type FindDetail, useFound } from './data.ts';
 import { Fold, Scrolled, Section } from './section.tsx';
 
 /** A file with more is closed at first. */
@@ -52,22 +52,14 @@ const LOOKED_BACK = 5;
 
 /** What the run has changed since it began: as it was after the last turn that left something and was not undone. What was changed before it is not its work. */
 export function Changes({ view, find }: { readonly view: RunView; readonly find: FindDetail }) {
-  const [diff, setDiff] = useState<Part | null>(null);
-  const [before, setBefore] = useState<Part | null>(null);
   const ended = view.iterations.filter(({ endedAt, outcome }) => endedAt !== null || outcome !== null);
   const { number: end = 0, endedAt } = ended.at(-1) ?? {};
   const back = view.restores.at(-1);
   // After a way back the files are those of the iteration that it led to.
   const last = back?.from === end ? back.to : end;
-  useEffect(() => {
-    let wanted = true;
-    void latest(last, find).then(found => wanted && setDiff(found));
-    void diffOf(BEFORE, find).then(found => wanted && setBefore(found));
-    return () => {
-      wanted = false;
-    };
-    // Between the end of a turn and that of its iteration its diff is written.
-  }, [last, endedAt, find]);
+  // Between the end of a turn and that of its iteration its diff is written.
+  const diff = useFound(() => latest(last, find), [last, endedAt, find]);
+  const before = useFound(() => diffOf(BEFORE, find), [last, endedAt, find]);
   if (!diff && !before) return null;
   const sum = ({ text }: Part) => diffSum(filesOf(text));
   return (

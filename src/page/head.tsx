@@ -13,9 +13,9 @@ import {
   tokensPhrase,
 } from '../report/phrases.ts';
 import { proofs } from '../report/proofs.ts';
-import { averagePrompt, elapsed, type RunReading, type RunView } from '../report/run-view.ts';
+import { averagePrompt, elapsed, type RunReading } from '../report/run-view.ts';
 import type { LinkTo } from './board.tsx';
-import { Scrolled, withCode } from './section.tsx';
+import { Linked, Scrolled, withCode } from './section.tsx';
 import { timeOfDay, useClock } from './time.ts';
 
 const HOLDS = { yes: ['✓', 'holds'], no: ['✗', 'does not hold'], unknown: ['–', 'unknown'] } as const;
@@ -74,7 +74,11 @@ export function Head({ run, linkTo, children }: HeadProps) {
           </span>
         )}
         {pull && <PullRequest pull={pull} />}
-        {view.forkOf !== null && <ForkOf of={view.forkOf} linkTo={linkTo} />}
+        {view.forkOf !== null && (
+          <span>
+            Fork of <Linked href={linkTo(view.forkOf.run)}>{forkPhrase(view.forkOf)}</Linked>
+          </span>
+        )}
         {view.sandbox !== null && <span>sandbox {view.sandbox}</span>}
         {view.startedAt !== null && <span>{timeOfDay(view.startedAt)}</span>}
       </p>
@@ -98,12 +102,6 @@ function PullRequest({ pull: { number, address, outcome } }: { readonly pull: Pu
       {outcome !== null && ` (${outcome.replaceAll('_', ' ')})`}
     </span>
   );
-}
-
-function ForkOf({ of, linkTo }: { readonly of: NonNullable<RunView['forkOf']>; readonly linkTo: LinkTo }) {
-  const address = linkTo(of.run);
-  const words = forkPhrase(of);
-  return <span>Fork of {address === undefined ? words : <a href={address}>{words}</a>}</span>;
 }
 
 function Proofs({ run: { view, integrity } }: { readonly run: RunReading }) {

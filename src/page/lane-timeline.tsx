@@ -2,7 +2,7 @@
 import type { LaneMark, LaneSpan } from '../report/lane-history.ts';
 import { counted, duration } from '../report/numbers.ts';
 import type { RunReading } from '../report/run-view.ts';
-import { Section } from './section.tsx';
+import { Section, Strip } from './section.tsx';
 import { useClock } from './time.ts';
 
 const LEGEND = [
@@ -84,13 +84,7 @@ function LaneTrack({ name, title, spans, marks, from, whole }: TrackProps) {
       <bdi class="track-name mono" title={title}>
         {name}
       </bdi>
-      <svg
-        class="cells is-lane"
-        viewBox="0 0 1 100"
-        preserveAspectRatio="none"
-        role="img"
-        aria-label={trackLabel(name, spans, marks)}
-      >
+      <Strip look="cells is-lane" columns={1} label={trackLabel(name, spans, marks)}>
         <rect class="cell is-none" x={0} y={49} width={1} height={2} />
         {spans.map((span, at) => {
           const x = share(span.from);
@@ -123,7 +117,7 @@ function LaneTrack({ name, title, spans, marks, from, whole }: TrackProps) {
               <title>{`${mark.kind.replaceAll(/[-_]/g, ' ')}: ${mark.text}`}</title>
             </rect>
           ))}
-      </svg>
+      </Strip>
     </>
   );
 }

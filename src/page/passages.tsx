@@ -27,7 +27,12 @@ function Content({ passage }: { readonly passage: Passage }) {
     case 'words':
     case 'thinking':
     case 'subagent':
-      return <Words kind={passage.kind} text={passage.text} />;
+      return (
+        <>
+          {passage.kind !== 'words' && <span class="who">{passage.kind}</span>}
+          <Rendered text={passage.text} />
+        </>
+      );
     case 'note':
     case 'trouble':
       return <p dir="auto">{passage.text}</p>;
@@ -49,15 +54,6 @@ function Content({ passage }: { readonly passage: Passage }) {
     default:
       return passage satisfies never;
   }
-}
-
-function Words({ kind, text }: { readonly kind: 'words' | 'thinking' | 'subagent'; readonly text: string }) {
-  return (
-    <>
-      {kind !== 'words' && <span class="who">{kind}</span>}
-      <Rendered text={text} />
-    </>
-  );
 }
 
 function Tool({ tool }: { readonly tool: Passage & { readonly kind: 'tool' } }) {

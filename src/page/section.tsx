@@ -2,6 +2,12 @@
 import type { ComponentChildren, ComponentProps } from 'preact';
 import { useState } from 'preact/hooks';
 
+interface SectionProps {
+  readonly title: string;
+  readonly note?: ComponentChildren;
+  readonly children?: ComponentChildren;
+}
+
 export function Section({ title, note, children }: SectionProps) {
   const id = `section-${title.toLowerCase().replace(/\W+/g, '-')}`;
   return (
@@ -13,12 +19,6 @@ export function Section({ title, note, children }: SectionProps) {
       {children}
     </section>
   );
-}
-
-interface SectionProps {
-  readonly title: string;
-  readonly note?: ComponentChildren;
-  readonly children?: ComponentChildren;
 }
 
 interface FoldProps {
@@ -38,6 +38,30 @@ export function Fold({ title, note, open = false, children }: FoldProps) {
       </summary>
       {isOpen && <div class="fold-body">{children}</div>}
     </details>
+  );
+}
+
+/** A link, where there is an address. */
+export function Linked({ href, children }: { readonly href: string | undefined; readonly children: string }) {
+  return href === undefined ? children : <a href={href}>{children}</a>;
+}
+
+interface StripProps {
+  readonly look: string;
+  readonly columns: number;
+  readonly label: string;
+  readonly style?: { readonly maxWidth: string };
+  readonly onClick?: (event: MouseEvent & { currentTarget: Element }) => void;
+  readonly children: ComponentChildren;
+}
+
+/** Shapes in columns, drawn as wide as there is room. A click is a shortcut for the mouse: what it leads to is in a list for the keyboard, too. */
+export function Strip({ look, columns, label, children, ...more }: StripProps) {
+  const box = { viewBox: `0 0 ${columns} 100`, preserveAspectRatio: 'none' };
+  return (
+    <svg class={look} {...box} role="img" aria-label={label} {...more}>
+      {children}
+    </svg>
   );
 }
 

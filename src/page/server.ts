@@ -47,10 +47,10 @@ export type Start = Chosen &
   );
 
 export interface Chosen {
-  readonly agent?: string;
+  readonly agent?: string | undefined;
   /** Beside those of the settings. */
-  readonly checks?: readonly string[];
-  readonly maxIterations?: number;
+  readonly checks?: readonly string[] | undefined;
+  readonly maxIterations?: number | undefined;
 }
 
 /** What a form begins with: as the settings of the project are. */

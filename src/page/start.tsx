@@ -1,7 +1,8 @@
 /** Starts a run from the page, or continues one: with the settings of its project, and what is chosen in the form. */
 import type { ComponentChildren } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import type { ListedRun } from '../report/run-view.ts';
+import { useFound } from './data.ts';
 import {
   askOffers,
   type Chosen,
@@ -34,7 +35,8 @@ export function StartForm({ project, root }: { readonly project: number; readonl
   const [text, setText] = useState('');
   const [worktree, setWorktree] = useState(false);
   const { said, isBusy, launch } = useLaunch(project);
-  const offers = useOffers(project);
+  // Without them the form has the settings of the project, as they are.
+  const offers = useFound(() => askOffers(project), [project]);
   const [chosen, setChosen] = useState<Chosen>({});
   const own = kind === 'loop' ? { kind, text, worktree } : kind === 'run' ? { kind, text } : { kind };
   const what: Start = { ...own, ...chosen };
@@ -52,7 +54,7 @@ export function StartForm({ project, root }: { readonly project: number; readonl
           onSubmit={event => {
             event.preventDefault();
             const checks = what.checks?.filter(each => each.trim() !== '');
-            launch(() => startRun(project, { ...what, ...(checks && { checks }) }));
+            launch(() => startRun(project, { ...what, checks }));
           }}
         >
           <Kinds kind={kind} onPick={setKind} />
@@ -70,7 +72,16 @@ export function StartForm({ project, root }: { readonly project: number; readonl
               onInput={event => setText(event.currentTarget.value)}
             />
           )}
-          {kind === 'loop' && <WorktreeBox worktree={worktree} onChange={setWorktree} />}
+          {kind === 'loop' && (
+            <label>
+              <input
+                type="checkbox"
+                checked={worktree}
+                onChange={event => setWorktree(event.currentTarget.checked)}
+              />{' '}
+              in a git worktree of its own
+            </label>
+          )}
           {offers && <Choices {...{ offers, kind, chosen, onChange: setChosen }} />}
           <Launching said={said}>
             <button type="submit" class="action is-first" disabled={isBusy}>
@@ -101,11 +112,6 @@ function Choices(props: ChoicesProps) {
   );
 }
 
-function without(chosen: Chosen, name: keyof Chosen): Chosen {
-  const { [name]: _, ...rest } = chosen;
-  return rest;
-}
-
 function AgentChoice({ offers, chosen, onChange }: ChoicesProps) {
   const others = offers.agents.filter(each => each !== offers.agent);
   return (
@@ -113,9 +119,7 @@ function AgentChoice({ offers, chosen, onChange }: ChoicesProps) {
       Agent{' '}
       <select
         value={chosen.agent ?? ''}
-        onChange={({ currentTarget: { value } }) =>
-          onChange({ ...without(chosen, 'agent'), ...(value !== '' && { agent: value }) })
-        }
+        onChange={({ currentTarget: { value } }) => onChange({ ...chosen, agent: value || undefined })}
       >
         <option value="">{offers.agent ?? 'the first that is installed'}</option>
         {others.map(each => (
@@ -139,8 +143,8 @@ function LimitChoice({ offers, kind, chosen, onChange }: ChoicesProps) {
         value={chosen.maxIterations ?? offers.maxIterations[kind]}
         onInput={({ currentTarget: { valueAsNumber } }) =>
           onChange({
-            ...without(chosen, 'maxIterations'),
-            ...(Number.isSafeInteger(valueAsNumber) && { maxIterations: valueAsNumber }),
+            ...chosen,
+            maxIterations: Number.isSafeInteger(valueAsNumber) ? valueAsNumber : undefined,
           })
         }
       />{' '}
@@ -171,52 +175,14 @@ function CheckChoice({ offers: { checks }, chosen, onChange }: ChoicesProps) {
         placeholder="More checks, one a line: npm test"
         value={chosen.checks?.join('\n') ?? ''}
         onInput={({ currentTarget: { value } }) =>
-          onChange({
-            ...without(chosen, 'checks'),
-            ...(value.trim() !== '' && { checks: value.split('\n') }),
-          })
+          onChange({ ...chosen, checks: value.trim() === '' ? undefined : value.split('\n') })
         }
       />
     </>
   );
 }
 
-interface WorktreeProps {
-  readonly worktree: boolean;
-  readonly onChange: (worktree: boolean) => void;
-}
-
-function WorktreeBox({ worktree, onChange }: WorktreeProps) {
-  return (
-    <label>
-      <input type="checkbox" checked={worktree} onChange={event => onChange(event.currentTarget.checked)} />{' '}
-      in a git worktree of its own
-    </label>
-  );
-}
-
-/** undefined: not known yet. Without them the form has the settings of the project, as they are. */
-function useOffers(project: number): Offers | undefined {
-  const [offers, setOffers] = useState<Offers>();
-  useEffect(() => {
-    let isShown = true;
-    askOffers(project).then(
-      found => isShown && setOffers(found),
-      () => {},
-    );
-    return () => {
-      isShown = false;
-    };
-  }, [project]);
-  return offers;
-}
-
-interface KindsProps {
-  readonly kind: Kind;
-  readonly onPick: (kind: Kind) => void;
-}
-
-function Kinds({ kind, onPick }: KindsProps) {
+function Kinds({ kind, onPick }: { readonly kind: Kind; readonly onPick: (kind: Kind) => void }) {
   return (
     <fieldset class="filters">
       <legend class="hidden">What to start</legend>
@@ -229,12 +195,7 @@ function Kinds({ kind, onPick }: KindsProps) {
   );
 }
 
-interface ResumeProps {
-  readonly place: Place;
-  readonly run: Pick<ListedRun, 'raise'>;
-}
-
-export function Resume({ place, run: { raise } }: ResumeProps) {
+export function Resume({ place, run: { raise } }: { readonly place: Place; readonly run: ListedRun }) {
   const { said, isBusy, launch } = useLaunch(place.project);
   const more = raise ? ` with --${raise.flag} ${raise.to}` : '';
   return (

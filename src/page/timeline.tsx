@@ -4,7 +4,7 @@ import { duration } from '../report/numbers.ts';
 import { timePhrases } from '../report/phrases.ts';
 import { type IterationView, type RunView, totalSeconds } from '../report/run-view.ts';
 import { type Cell, type CellState, type Column, checkNames, columnsOf, longestOf } from './columns.ts';
-import { Section } from './section.tsx';
+import { Section, Strip } from './section.tsx';
 import { KINDS, Legend } from './time-bar.tsx';
 
 interface TimelineProps {
@@ -30,18 +30,9 @@ export function Timeline({ view, onPick }: TimelineProps) {
     <Section title="Timeline" note={<Legend />}>
       <div class="tracks">
         <span class="track-name">time, up to {duration(longestOf(columns))}</span>
-        {/* biome-ignore lint/a11y/useKeyWithClickEvents: a shortcut for the mouse; the list below has every iteration for the keyboard */}
-        <svg
-          class="bars"
-          style={width}
-          viewBox={`0 0 ${columns.length} 100`}
-          preserveAspectRatio="none"
-          role="img"
-          aria-label={timeLabel(view)}
-          onClick={pick}
-        >
+        <Strip look="bars" columns={columns.length} style={width} label={timeLabel(view)} onClick={pick}>
           <Bars columns={columns} />
-        </svg>
+        </Strip>
         {names.map((name, index) => (
           <Track
             key={`${index} ${name}`}
@@ -123,14 +114,7 @@ function WayBack({ view, columns, width }: WayBackProps) {
   return (
     <>
       <span class="track-name">best, and ways back</span>
-      <svg
-        class="cells way-back"
-        style={width}
-        viewBox={`0 0 ${columns.length} 100`}
-        preserveAspectRatio="none"
-        role="img"
-        aria-label={words}
-      >
+      <Strip look="cells way-back" columns={columns.length} style={width} label={words}>
         <title>{words}</title>
         {best !== undefined && <Bar look="cell is-green" at={at(best)} top={0} height={100} />}
         {restores.map(({ from, to }, index) => (
@@ -143,7 +127,7 @@ function WayBack({ view, columns, width }: WayBackProps) {
             height={Math.min(20, 60 / restores.length)}
           />
         ))}
-      </svg>
+      </Strip>
     </>
   );
 }
@@ -170,19 +154,12 @@ function Track({ name, cells, width }: TrackProps) {
       <bdi class="track-name mono" title={name}>
         {name}
       </bdi>
-      <svg
-        class="cells"
-        style={width}
-        viewBox={`0 0 ${cells.length} 100`}
-        preserveAspectRatio="none"
-        role="img"
-        aria-label={label}
-      >
+      <Strip look="cells" columns={cells.length} style={width} label={label}>
         {cells.map(({ state, share }, at) => {
           const height = Math.max(Math.min(LOWEST, HEIGHT[state]), HEIGHT[state] * share);
           return <Bar key={at} look={`cell is-${state}`} at={at} top={50 - height / 2} height={height} />;
         })}
-      </svg>
+      </Strip>
     </>
   );
 }
