@@ -60,6 +60,13 @@ export function refuse(where: string, what: string, fix?: string): never {
   throw new Problems([{ where, what, ...(fix !== undefined && { fix }) }]);
 }
 
+/** The whole number that a flag holds. */
+export function wholeNumber(flag: string, given: unknown, least: number, most: number, what: string): number {
+  const number = Number(given);
+  if (Number.isSafeInteger(number) && number >= least && number <= most) return number;
+  return refuse(`${flag} ${given}`, what);
+}
+
 /** What an agent or a check starts is not the user, whatever it says. */
 export function refuseInside(name: string, { env }: Pick<Call, 'env'>): void {
   if (!hasMark(env)) return;

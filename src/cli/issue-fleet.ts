@@ -65,7 +65,7 @@ export function openIssueFleet(world: FleetWorld): OwnIssueFleet {
           if (problem) return problem;
           const isOver = OVER.includes(unit.state);
           const waits =
-            waitsFor(unit, surroundings) ?? (isWaiting(unit) ? 'a worker takes it soon' : undefined);
+            waitsFor(unit, surroundings) ?? (WAITING.has(unit.state) ? 'a worker takes it soon' : undefined);
           found.set(issue, { id: unit.id, isOver, isDone: unit.state === 'done', waits });
         }
         return found;
@@ -101,9 +101,7 @@ function watchedBy(host: string): Away {
   return { where: 'watch', what, fix: 'this one takes over when that one has ended', isHeld: true };
 }
 
-function isWaiting({ state }: Unit): boolean {
-  return state === 'ready' || state === 'admitted' || state === 'parked' || state === 'waiting';
-}
+const WAITING: ReadonlySet<string> = new Set(['ready', 'admitted', 'parked', 'waiting']);
 
 /** By the numbers of their issues: of those that are over only the latest, and those that are asked for. */
 async function issueUnits(

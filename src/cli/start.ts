@@ -42,7 +42,10 @@ export async function startLoop(
   try {
     const { emit: onEvent, emitOf: onChildEvent } = reporters;
     const { proven, ...given } = options;
-    const notices = [...whereabouts(call), ...(given.notices ?? [])];
+    const { cwd, root } = call;
+    // Whoever starts a run in a subfolder should know that it is not confined to it.
+    const where = cwd === root ? [] : [`The project is ${root}: agent and checks run there.`];
+    const notices = [...where, ...(given.notices ?? [])];
     const request = { ...ready, ...given, job, env, stop, onEvent, onChildEvent, notices, alone: true };
     const opened = await openRun(request);
     if (isProblem(opened)) {
@@ -90,11 +93,6 @@ async function afterProof(proven: AfterProof, project: ProjectPaths, id: string)
     const lines = problems.map(problem => `No pull request: ${formatProblem(problem)}`);
     return { code: 2, result: { problems }, lines: [...lines, `Try again: \`ralph pr ${id}\``] };
   }
-}
-
-/** Whoever starts a run in a subfolder should know that it is not confined to it. */
-function whereabouts({ cwd, root }: Call): readonly string[] {
-  return cwd === root ? [] : [`The project is ${root}: agent and checks run there.`];
 }
 
 /** For the CI that it ran in: a JUnit file, and a summary on the page of the job. Trouble here is reported and changes nothing about how the run came out. */

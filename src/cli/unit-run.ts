@@ -6,7 +6,6 @@ import type { SentBack } from '../domain/lanes/board.ts';
 import { type Conflict, pathsOf, withConflicts } from '../domain/lanes/conflict.ts';
 import type { RunEvent } from '../domain/run/event.ts';
 import type { LoopResult } from '../domain/run/result.ts';
-import type { RunState } from '../domain/run/state.ts';
 import { readList } from '../domain/stories/story.ts';
 import { pick } from '../domain/text/fields.ts';
 import { isProblem, type Problem } from '../domain/text/problem.ts';
@@ -187,11 +186,6 @@ async function mergeLanded(
   return mergeTip(createIntegration(own, unit.id), branch, tip, ownPaths, note);
 }
 
-/** Of a run that had ended when its worker died, or could not push: what came of it is pushed, and nothing is done again. */
-function resultBefore({ result }: RunState): LoopResult | undefined {
-  return result?.stopReason === 'interrupted' ? undefined : result;
-}
-
 /** As many iterations as it was given when it was reopened last. */
 function withRoom(ready: SetUp, { maximumIterations }: Readonly<Record<string, unknown>>): SetUp {
   if (typeof maximumIterations !== 'number') return ready;
@@ -212,7 +206,9 @@ async function resume(
     ...(unit.kind === 'story' && { lane: laneOf(unit, place, world) }),
     async continueWith({ file, past, doubts: [what] }) {
       if (what !== undefined) return [{ where: unit.id, what }];
-      known = unit.reopened ? undefined : resultBefore(past);
+      // Of a run that had ended when its worker died, or could not push: what came of it is pushed, and nothing is done again.
+      const isOver = !unit.reopened && past.result?.stopReason !== 'interrupted';
+      known = isOver ? past.result : undefined;
       return known ? [] : withRoom(ready, { ...file.given.flags, ...(unit.reopened && roomFor(past)) });
     },
   });

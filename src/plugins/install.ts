@@ -1,26 +1,27 @@
 /** `ralph plugin`: what has to change, and changing it. */
 import { readdirSync, realpathSync, rmSync, statSync } from 'node:fs';
+import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { type HostPlugin, ownVersion, type Place, type Step } from '../agents/plugins.ts';
 import { capture } from '../platform/capture.ts';
 import { errorWords } from '../platform/error-words.ts';
 import { ensureFolder, readIfThere, writeAtomic } from '../platform/files.ts';
+import { rootAbove } from '../platform/package.ts';
 
-export function placeOf(root: string, home: string, env: Place['env']): Place {
-  return {
-    root,
-    home,
-    env,
-    read: readIfThere,
-    files: folder => filesIn(join(root, 'plugins', folder)),
+/** undefined: the folder of Ralph's plugins is not where this program is. */
+export function findPlace(
+  env: Place['env'],
+  root = rootAbove(realpathSync(process.argv[1] ?? '.')),
+): Place | undefined {
+  if (root === undefined) return undefined;
+  const files = (name: string) => {
+    const folder = join(root, 'plugins', name);
+    return readdirSync(folder, { recursive: true, withFileTypes: true })
+      .filter(entry => entry.isFile())
+      .map(entry => join(entry.parentPath, entry.name).slice(folder.length + 1))
+      .sort();
   };
-}
-
-function filesIn(folder: string): readonly string[] {
-  return readdirSync(folder, { recursive: true, withFileTypes: true })
-    .filter(entry => entry.isFile())
-    .map(entry => join(entry.parentPath, entry.name).slice(folder.length + 1))
-    .sort();
+  return { root, home: env.HOME || homedir(), env, read: readIfThere, files };
 }
 
 /** Empty when there is nothing to do. Another version is removed first. */

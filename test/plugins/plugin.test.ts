@@ -3,7 +3,7 @@ import { existsSync, lstatSync, readdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { PLUGINS } from '../../src/agents/plugins.ts';
-import { placeOf, stepsTo } from '../../src/plugins/install.ts';
+import { findPlace, stepsTo } from '../../src/plugins/install.ts';
 import { ralph } from '../rig/ralph.ts';
 import { folder, type Repo } from '../rig/repo.ts';
 
@@ -126,6 +126,6 @@ test.each(PLUGINS.map(host => [host.name, host] as const))(
     home.write('.claude/settings.json', '{"enabledPlugins":{"other@x":true}}');
     home.write('.copilot/settings.json', '{ damaged');
     home.write('.codex/config.toml', '[plugins."other@x"]\nenabled = true\n');
-    expect(stepsTo('remove', host, placeOf(ROOT, home.dir, {}))).toEqual([]);
+    expect(stepsTo('remove', host, findPlace({ HOME: home.dir }, ROOT) as never)).toEqual([]);
   },
 );

@@ -18,7 +18,6 @@ import { wrap } from '../../platform/text.ts';
 import { DEMO } from '../../sim/scenarios/demo.ts';
 import { projectPaths } from '../../store/paths.ts';
 import { type Call, type CliCommand, refuse } from '../command.ts';
-import type { Output } from '../output.ts';
 import { run } from './run.ts';
 
 export const demo: CliCommand = {
@@ -31,7 +30,9 @@ export const demo: CliCommand = {
     const output = { ...call.output, us: null };
     writeProject(folder, Number(call.options.pace) || 0);
     await makeRepository(folder, call);
-    output.human(`A small project with two failing tests: ${folder}\n${wrapped(INTRODUCTION, output)}\n`);
+    output.human(
+      `A small project with two failing tests: ${folder}\n${wrap(INTRODUCTION, Math.min(output.columns(), 80)).join('\n')}\n`,
+    );
     const exitCode = await run.run({
       ...call,
       output,
@@ -54,10 +55,6 @@ Set up a project of your own:
 
 const INTRODUCTION = `A scripted agent works on it: no model, no key, but it really edits files and runs commands. It will say that it is done too early. Ralph runs the tests.
 `;
-
-function wrapped(text: string, { columns }: Output): string {
-  return wrap(text, Math.min(columns(), 80)).join('\n');
-}
 
 /** What to type for `ralph`: from a clone, nothing of that name is installed. */
 function ownCommand({ PATH = '' }: Call['env']): string {

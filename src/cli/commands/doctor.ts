@@ -1,7 +1,7 @@
 /** `ralph doctor`: which agents, git and sandboxes can be used here, and how to fix what cannot. Changes nothing. */
 
-import { accessSync, constants, existsSync, realpathSync, statSync } from 'node:fs';
-import { homedir, tmpdir } from 'node:os';
+import { accessSync, constants, existsSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { type AgentAdapter, compareVersions, versionIn } from '../../agents/agent.ts';
 import { PLUGINS } from '../../agents/plugins.ts';
 import { ADAPTERS } from '../../agents/registry.ts';
@@ -14,8 +14,7 @@ import { capture } from '../../platform/capture.ts';
 import { findContainment } from '../../platform/containment.ts';
 import { errorLine, errorWords } from '../../platform/error-words.ts';
 import { OLDEST_NODE, tooOldNode } from '../../platform/node-version.ts';
-import { rootAbove } from '../../platform/package.ts';
-import { placeOf } from '../../plugins/install.ts';
+import { findPlace } from '../../plugins/install.ts';
 import { counted, megabytes } from '../../report/numbers.ts';
 import { phrase } from '../../report/phrases.ts';
 import { type Mark, markLines, type Style } from '../../report/style.ts';
@@ -209,9 +208,8 @@ function rootFindings(
 
 /** The loop inside a session, in each host that is here: whether the plugin is installed, and that host's own limits. */
 function sessionFindings(world: World): readonly Finding[] {
-  const root = rootAbove(realpathSync(process.argv[1] ?? '.'));
-  if (root === undefined) return [];
-  const place = placeOf(root, world.env.HOME || homedir(), world.env);
+  const place = findPlace(world.env);
+  if (!place) return [];
   return PLUGINS.filter(({ name }) => isExecutable(name, world)).map((host): Finding => {
     const version = host.installed(place);
     const topic = `loop in ${host.name}`;

@@ -1,11 +1,7 @@
-/** `ralph plugin`: installs the in-session loop in a host, removes it, checks it. */
-import { realpathSync } from 'node:fs';
-import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { type HostPlugin, PLUGINS, type Place } from '../../agents/plugins.ts';
 import { capture } from '../../platform/capture.ts';
-import { rootAbove } from '../../platform/package.ts';
-import { describeStep, performStep, placeOf, stepsTo } from '../../plugins/install.ts';
+import { describeStep, findPlace, performStep, stepsTo } from '../../plugins/install.ts';
 import { type Call, type CliCommand, Problems, refuse } from '../command.ts';
 
 const ACTIONS = ['install', 'remove', 'path', 'check'] as const;
@@ -28,18 +24,17 @@ Examples:
     const [action = '', name = ''] = call.args;
     const known = ACTIONS.find(each => each === action);
     const host = PLUGINS.find(each => each.name === name);
-    const root = rootAbove(realpathSync(process.argv[1] ?? '.'));
-    if (!known || !host || root === undefined) throw new Problems(problems(action, name, root));
-    const place = placeOf(root, call.env.HOME || homedir(), call.env);
+    const place = findPlace(call.env);
+    if (!known || !host || !place) throw new Problems(problems(action, name, place));
     if (known === 'path') {
-      call.output.answer(`${join(root, 'plugins', host.folder)}\n`);
+      call.output.answer(`${join(place.root, 'plugins', host.folder)}\n`);
       return 0;
     }
     return known === 'check' ? check(call, host, place) : change(call, known, host, place);
   },
 };
 
-function problems(action: string, host: string, root: string | undefined) {
+function problems(action: string, host: string, place: Place | undefined) {
   return [
     ...(ACTIONS.some(each => each === action)
       ? []
@@ -47,7 +42,7 @@ function problems(action: string, host: string, root: string | undefined) {
     ...(HOSTS.includes(host)
       ? []
       : [{ where: host, what: 'Ralph has no plugin for this host', fix: `use one of ${HOSTS.join(', ')}` }]),
-    ...(root === undefined
+    ...(place === undefined
       ? [
           {
             where: 'ralph plugin',

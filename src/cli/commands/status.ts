@@ -16,7 +16,7 @@ import { listSessions } from '../../store/session-file.ts';
 import { endDeleted } from '../../store/session-ledger.ts';
 import { ownerOf } from '../../workspace/lock.ts';
 import { listWorktrees } from '../../workspace/worktree.ts';
-import { type Call, type CliCommand, orThrow, refuse } from '../command.ts';
+import { type Call, type CliCommand, orThrow, wholeNumber } from '../command.ts';
 import { pasteable } from '../output.ts';
 import { styleOf } from '../reporters.ts';
 import { watch } from '../signals.ts';
@@ -33,7 +33,8 @@ export const status: CliCommand = {
       .option('--watch', 'show it again whenever it changes, until Ctrl-C'),
   help: '\nExamples:\n  ralph status\n  ralph status --watch\n  ralph status --all --json | jq .projects\n',
   async run(call) {
-    const last = lastOf(call);
+    const { last: most = SHOWN } = call.options;
+    const last = wholeNumber('--last', most, 0, Number.MAX_SAFE_INTEGER, 'must be a whole number, 0 for all');
     repairLatest(call, last);
     if (call.options.watch === true)
       return watch(call.output, async () => rendered(call, await lookAt(call, last)));
@@ -59,20 +60,17 @@ function repairLatest({ args: [wanted], options, cwd, env, output }: Call, last:
 
 type ProjectStatus = Awaited<ReturnType<typeof lookAt>>[number];
 
-function lastOf({ options: { last } }: Call): number {
-  if (last === undefined) return SHOWN;
-  const count = Number(last);
-  if (Number.isSafeInteger(count) && count >= 0) return count;
-  return refuse(`--last ${last}`, 'must be a whole number, 0 for all');
-}
-
 async function lookAt({ args: [wanted], options, cwd, env }: Call, last: number) {
   const roots = options.all === true ? knownProjects(env) : [projectAt(cwd, env).root];
   return Promise.all(
     roots.map(async root => {
       const project = projectPaths(root, env);
       endDeleted(root);
-      const ids = wanted === undefined ? wholeRuns(project) : [orThrow(findRun(project, wanted))];
+      // Those that belong to a parallel run are shown with it, when it is named.
+      const ids =
+        wanted === undefined
+          ? listRuns(project).filter(id => parentOf(id) === undefined)
+          : [orThrow(findRun(project, wanted))];
       const shown = last === 0 ? ids : ids.slice(-last);
       const worktrees = await listWorktrees({ root, env });
       const isOpen = createDoneSince(project);
@@ -121,11 +119,6 @@ async function resumingOf(
   const meant = findResumable(world.project, undefined);
   const changed = (await hasChanged(world, latest)) ? latest : undefined;
   return { meant: isProblem(meant) ? undefined : meant, changed };
-}
-
-/** Those that belong to a parallel run are shown with it, when it is named. */
-function wholeRuns(project: ProjectPaths): readonly string[] {
-  return listRuns(project).filter(id => parentOf(id) === undefined);
 }
 
 /** Of a parallel run that is running, and of one that is named. */

@@ -3,7 +3,7 @@ import { parentOf } from '../../domain/lanes/board.ts';
 import { systemClock } from '../../platform/clock.ts';
 import { LONGEST_TEXT, type Message } from '../../store/inbox.ts';
 import { isRunning } from '../../store/lease.ts';
-import { type ProjectPaths, projectAt, type RunPaths, runPaths } from '../../store/paths.ts';
+import { type ProjectPaths, projectAt, runPaths } from '../../store/paths.ts';
 import { listRuns, readRunFile } from '../../store/run-file.ts';
 import { send } from '../../store/send.ts';
 import { removedWords, removeLanes } from '../../workspace/remove-lanes.ts';
@@ -100,13 +100,12 @@ export const cancel: CliCommand = {
 /** The parallel run that is meant, if one is: a worktree has another name. */
 function parallelRun(project: ProjectPaths, name: string): string | undefined {
   const fits = listRuns(project).filter(
-    id => parentOf(id) === undefined && id.includes(name) && isParallel(runPaths(project, id)),
+    id =>
+      parentOf(id) === undefined &&
+      id.includes(name) &&
+      readRunFile(runPaths(project, id))?.given?.parallel !== undefined,
   );
   return fits.find(id => id === name) ?? (fits.length === 1 ? fits[0] : undefined);
-}
-
-function isParallel(paths: RunPaths): boolean {
-  return readRunFile(paths)?.given?.parallel !== undefined;
 }
 
 /** All that it has left in the repository. What is nowhere else stays, and is named. */

@@ -1,8 +1,4 @@
-/** `ralph uninstall`: takes away what Ralph has put on this machine, and says what stays. */
-import { realpathSync } from 'node:fs';
-import { homedir } from 'node:os';
-import { rootAbove } from '../../platform/package.ts';
-import { placeOf } from '../../plugins/install.ts';
+import { findPlace } from '../../plugins/install.ts';
 import { answer, type Call, type CliCommand, refuse, refuseInside } from '../command.ts';
 import { findInstalled, type Uninstall } from '../uninstall.ts';
 
@@ -31,10 +27,9 @@ removes it.
   async run(call) {
     refuseInside('uninstall', call);
     const { options, env, cwd } = call;
-    const root = rootAbove(realpathSync(process.argv[1] ?? '.'));
-    if (root === undefined) refuse('ralph uninstall', "Ralph's folder of plugins was not found", PACKAGE);
+    const place = findPlace(env);
+    if (!place) refuse('ralph uninstall', "Ralph's folder of plugins was not found", PACKAGE);
     const all = options.all === true;
-    const place = placeOf(root, env.HOME || homedir(), env);
     const found = findInstalled({ place, env, cwd, all });
     if (found.running.length > 0)
       refuse(

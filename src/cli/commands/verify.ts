@@ -121,7 +121,9 @@ function linesOf(all: readonly Claim[], { isSigned }: Verified): readonly string
     ...(unknown > 0 ? [`${unknown} unknown`] : []),
   ];
   return [
-    ...all.map(({ claim, state, why }) => `${state.padEnd(WIDTH)}  ${claim}: ${oneLine(why)}`),
+    ...all.map(
+      ({ claim, state, why }) => `${state.padEnd(WIDTH)}  ${claim}: ${harmless(why).replace(/\s+/g, ' ')}`,
+    ),
     ...(isSigned
       ? []
       : [
@@ -129,8 +131,4 @@ function linesOf(all: readonly Claim[], { isSigned }: Verified): readonly string
         ]),
     summary.length === 0 ? 'Everything that the bundle claims holds.' : `${summary.join(', ')}.`,
   ];
-}
-
-function oneLine(text: string): string {
-  return harmless(text).replace(/\s+/g, ' ');
 }

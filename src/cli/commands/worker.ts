@@ -14,7 +14,15 @@ import { createWorker } from '../../fleet/worker.ts';
 import { findProgram } from '../../platform/programs.ts';
 import { harmless } from '../../platform/text.ts';
 import { chooseProvider, type Wanted } from '../../sandbox/choose.ts';
-import { type Call, type CliCommand, orThrow, Problems, refuse, refuseInside } from '../command.ts';
+import {
+  type Call,
+  type CliCommand,
+  orThrow,
+  Problems,
+  refuse,
+  refuseInside,
+  wholeNumber,
+} from '../command.ts';
 import { collect } from '../set-up.ts';
 import { unitRunner } from '../unit-run.ts';
 import { DATABASE, withDatabase } from '../which-run.ts';
@@ -53,7 +61,8 @@ leaves the step of each unit, pushes what is there and ends within 25 seconds.
 `,
   async run(call) {
     refuseInside('worker', call);
-    const slots = countOf('--slots', call.options.slots, 2);
+    const what = 'must be a whole number from 1 to 1000';
+    const slots = wholeNumber('--slots', call.options.slots ?? 2, 1, 1_000, what);
     const repos = reposOf(call);
     const sandbox = await sandboxOf(call);
     return withDatabase<ExitCode>(call, database => work(call, database, { slots, repos, sandbox }), {
@@ -119,13 +128,6 @@ async function clearLeftovers(env: Call['env'], say: ReturnType<typeof createSay
       say('removed', unit, { worker, ...(left !== undefined && { left }) });
     }
   }
-}
-
-function countOf(flag: string, given: unknown, fallback: number): number {
-  if (given === undefined) return fallback;
-  const count = Number(given);
-  if (Number.isSafeInteger(count) && count > 0 && count <= 1_000) return count;
-  return refuse(`${flag} ${given}`, 'must be a whole number from 1 to 1000');
 }
 
 function reposOf({ options }: Call): readonly string[] {

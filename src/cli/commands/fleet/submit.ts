@@ -9,6 +9,7 @@ import type { Settings } from '../../../config/settings-shape.ts';
 import { allCommands } from '../../../domain/checks/verify-commands.ts';
 import type { ExitCode } from '../../../domain/run/stop-reason.ts';
 import { titleOf } from '../../../domain/run/title.ts';
+import { defined } from '../../../domain/text/fields.ts';
 import type { Problem } from '../../../domain/text/problem.ts';
 import { secretIn, sourceOf, submitUnit, textAt } from '../../../fleet/submit.ts';
 import { shownBranch, type UnitConfig } from '../../../fleet/unit.ts';
@@ -29,6 +30,7 @@ import {
   Problems,
   refuse,
   refuseInside,
+  wholeNumber,
 } from '../../command.ts';
 import { collect, declareFlag } from '../../set-up.ts';
 import { DATABASE, withDatabase } from '../../which-run.ts';
@@ -78,7 +80,8 @@ Only on one machine: several attempts at a task (--best-of).
     const secret = secretIn(config, env);
     const problems = [...given.problems, ...(secret ? [secret] : [])];
     if (problems.length > 0) throw new Problems(problems);
-    const source = orThrow(await sourceOf(root, env, texts(options)));
+    const { repo, base } = options as { readonly repo?: string; readonly base?: string };
+    const source = orThrow(await sourceOf(root, env, defined({ repo, base })));
     if (config.tasks !== undefined) ({ settings, config } = await withTasks(call, source.base, given));
     return withDatabase<ExitCode>(call, async database => {
       const { unit, before } = orThrow(
@@ -242,29 +245,16 @@ export function declareTerms(command: Command): void {
 }
 
 export function termsOf({ options }: Pick<Call, 'options'>, settings: Settings) {
-  const agent = agentOf(settings);
+  // One that every Ralph knows; a command of the user's own is a matter of labels.
+  const agent = ADAPTERS.find(({ name }) => name === settings.agent)?.name;
   const needs = (options.need ?? []) as readonly string[];
   return {
     owner: String(options.owner ?? userInfo().username),
     needs: [...new Set([...(agent === undefined ? [] : [agent]), ...needs])],
     account: String(options.account ?? agent ?? 'agent'),
     budget: typeof options.budget === 'string' ? options.budget : null,
-    priority: priorityOf(options.priority),
+    priority: wholeNumber('--priority', options.priority ?? 0, -1_000, 1_000, PRIORITY),
   };
 }
 
-/** One that every Ralph knows; a command of the user's own is a matter of labels. */
-function agentOf({ agent }: Settings): string | undefined {
-  return typeof agent === 'string' && ADAPTERS.some(({ name }) => name === agent) ? agent : undefined;
-}
-
-function priorityOf(given: unknown): number {
-  if (given === undefined) return 0;
-  const priority = Number(given);
-  if (Number.isSafeInteger(priority) && Math.abs(priority) <= 1_000) return priority;
-  return refuse(`--priority ${given}`, 'must be a whole number from -1000 to 1000');
-}
-
-function texts({ repo, base }: Call['options']): { repo?: string; base?: string } {
-  return { ...(typeof repo === 'string' && { repo }), ...(typeof base === 'string' && { base }) };
-}
+const PRIORITY = 'must be a whole number from -1000 to 1000';

@@ -53,14 +53,17 @@ export const importList: CliCommand = {
     const found =
       repository === undefined
         ? readMarkdown(resolve(given.cwd, source), source)
-        : { drafts: orThrow(await readIssues({ ...issueQuery(call, repository), root: paths.root })) };
+        : {
+            drafts: orThrow(
+              await readIssues({
+                ...{ repository, env: call.env, root: paths.root },
+                label: label as string | undefined,
+              }),
+            ),
+          };
     return importDrafts(call, paths, { ...found, from: source, trust: trust === true });
   },
 };
-
-function issueQuery({ options: { label }, env }: Call, repository: string) {
-  return { repository, env, label: typeof label === 'string' ? label : undefined };
-}
 
 interface Found {
   readonly title?: string;
