@@ -16,11 +16,12 @@ import { forkArguments, resumeArguments } from './launch.ts';
 import { repeat, type Stream, streamLedger } from './stream.ts';
 
 export interface Projects {
-  list(): readonly ListedProject[];
-  /** The folder of a project; undefined: there is none of that number. */
+  /** Rejects when some cannot be reached: what was listed before is still true enough. */
+  list(): Promise<readonly ListedProject[]>;
+  /** The folder of a project on this machine; undefined: there is none of that number. */
   root(index: string): string | undefined;
   /** undefined: there is none of that name. */
-  find(index: string, id: string): FoundRun | undefined;
+  find(index: string, id: string): Promise<FoundRun | 'unreachable' | undefined>;
 }
 
 export interface FoundRun {
@@ -39,18 +40,25 @@ export interface FoundRun {
 /** Of each project; more are in `ralph status`. */
 const SHOWN = 200;
 
-export function openProjects(roots: readonly string[], env: Env): Projects {
+export function openProjects(roots: readonly string[], env: Env, elsewhere?: OtherRuns): Projects {
   const projects = roots.map(root => projectPaths(root, env));
   const runsOf = createList();
   const at = (index: string) => (/^\d{1,4}$/.test(index) ? projects[Number(index)] : undefined);
   return {
-    list: () => projects.map(project => ({ root: project.root, runs: runsOf(project) })),
+    async list() {
+      const own = projects.map(project => ({ root: project.root, runs: runsOf(project) }));
+      return elsewhere ? [...own, { root: elsewhere.root, runs: await elsewhere.list() }] : own;
+    },
     root: index => at(index)?.root,
-    find(index, id) {
+    async find(index, id) {
+      if (elsewhere && index === String(projects.length))
+        return elsewhere.open(id).then(
+          run => run && foundElsewhere(run, id),
+          () => 'unreachable',
+        );
       const project = at(index);
       // A name from outside never becomes a path unless it is the name of a run.
-      if (!project || !listRuns(project).includes(id)) return undefined;
-      return foundRun(project, id);
+      return project && listRuns(project).includes(id) ? foundRun(project, id) : undefined;
     },
   };
 }
@@ -89,7 +97,7 @@ function listedRun(project: ProjectPaths, id: string): ListedRun {
   return { ...overview, state, now, paused: now === 'paused' || pauseIsPending(paths) };
 }
 
-export function foundRun(project: ProjectPaths, id: string): FoundRun {
+function foundRun(project: ProjectPaths, id: string): FoundRun {
   const paths = runPaths(project, id);
   return {
     root: project.root,
@@ -144,36 +152,8 @@ export interface OtherRun {
   steer(order: Message): Promise<Sent>;
 }
 
-export interface AllProjects {
-  /** Rejects when some cannot be reached: what was listed before is still true enough. */
-  list(): Promise<readonly ListedProject[]>;
-  /** Of a project on this machine. */
-  root(index: string): string | undefined;
-  find(index: string, id: string): Promise<FoundRun | 'unreachable' | undefined>;
-}
-
 /** Milliseconds. */
 const REFRESH_EVERY = 1_000;
-
-/** `count`: of the local projects. */
-export function withOtherRuns(local: Projects, count: number, elsewhere: OtherRuns | undefined): AllProjects {
-  const { root } = local;
-  if (!elsewhere)
-    return { root, list: async () => local.list(), find: async (...which) => local.find(...which) };
-  return {
-    root,
-    list: async () => [...local.list(), { root: elsewhere.root, runs: await elsewhere.list() }],
-    async find(index, id) {
-      if (index !== String(count)) return local.find(index, id);
-      try {
-        const run = await elsewhere.open(id);
-        return run && foundElsewhere(run, id);
-      } catch {
-        return 'unreachable';
-      }
-    },
-  };
-}
 
 function foundElsewhere({ project, refresh, steer }: OtherRun, id: string): FoundRun {
   const copy = foundRun(project, id);

@@ -9,7 +9,7 @@ import { cleanJson } from '../report/read-run.ts';
 import { parseMessage } from '../store/inbox.ts';
 import { refusal } from './access.ts';
 import { type Launch, type Offers, startArguments } from './launch.ts';
-import { type AllProjects, type FoundRun, type OtherRuns, openProjects, withOtherRuns } from './projects.ts';
+import { type FoundRun, type OtherRuns, openProjects, type Projects } from './projects.ts';
 import { openStream, streamList } from './stream.ts';
 
 export interface DashboardOptions {
@@ -44,8 +44,7 @@ export interface Dashboard {
 
 /** Rejects when the port is in use. */
 export async function openDashboard(options: DashboardOptions): Promise<Dashboard> {
-  const local = openProjects(options.projects, options.env);
-  const projects = withOtherRuns(local, options.projects.length, options.elsewhere);
+  const projects = openProjects(options.projects, options.env, options.elsewhere);
   const server = createServer();
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
@@ -79,7 +78,7 @@ function closeServer(server: Server): Promise<void> {
 
 type Answer = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
 
-function createAnswer(projects: AllProjects, hosts: readonly string[], options: DashboardOptions): Answer {
+function createAnswer(projects: Projects, hosts: readonly string[], options: DashboardOptions): Answer {
   const { assets, version, redact, token, launch, offers = () => NO_OFFERS } = options;
   const page = htmlOfDashboard(version, assets, launch !== undefined);
   const policy = `${policyOf(assets)}; frame-ancestors 'none'`;

@@ -16,8 +16,8 @@ test('a loop of a session is listed as running, its page follows every hook, and
   await hook('UserPromptExpansion', { command_name: 'ralph:ralph-loop', command_args: args });
   const { port } = await serve([project.dir]);
   const projects = openProjects([project.dir], process.env);
-  const list = () => projects.list()[0]?.runs ?? [];
-  const [run] = list();
+  const list = async () => (await projects.list())[0]?.runs ?? [];
+  const [run] = await list();
   expect(run).toMatchObject({ command: 'session', agent: 'claude', state: 'running', iteration: 1 });
   const reading = async () => JSON.parse((await ask(port, `/api/0/${run?.id}`)).body);
   expect(await reading()).toMatchObject({
@@ -31,7 +31,7 @@ test('a loop of a session is listed as running, its page follows every hook, and
   expect(stream.told.at(-1)?.entry).toMatchObject({ type: 'agent-started' });
   expect((await reading()).view.iterations).toMatchObject([{ number: 1, toolCalls: 0 }, { number: 2 }]);
   await hook('UserPromptSubmit', { prompt: 'What time is it?', prompt_id: 'p2' });
-  expect(list()).toMatchObject([{ state: 'running', now: 'paused' }]);
+  expect(await list()).toMatchObject([{ state: 'running', now: 'paused' }]);
   await hook('UserPromptExpansion', { command_name: 'ralph:ralph-loop', command_args: '', prompt_id: 'p3' });
   await hook('Stop', { last_assistant_message: '<promise>DONE</promise>', prompt_id: 'p3' });
   expect(await reading()).toMatchObject({

@@ -190,7 +190,7 @@ test('a loop whose host was closed is closed for every reader, nothing of it is 
   }
   const { sessions } = JSON.parse(await shown('session', 'status', '--json'));
   expect(sessions).toMatchObject([{ standing: 'closed', state: { iteration: 2, active: true } }]);
-  const [listed] = openProjects([project.dir], process.env).list()[0]?.runs ?? [];
+  const [listed] = (await openProjects([project.dir], process.env).list())[0]?.runs ?? [];
   expect(listed).toMatchObject({ state: 'closed', now: 'closed' });
   expect(JSON.parse(await shown('report', '--format', 'json'))).toMatchObject({ state: 'closed' });
   await shown('prune', '--keep', '0');

@@ -8,7 +8,7 @@ import { log } from '../../src/cli/commands/log.ts';
 import { replay } from '../../src/cli/commands/replay.ts';
 import { report } from '../../src/cli/commands/report.ts';
 import { status } from '../../src/cli/commands/status.ts';
-import { openProjects } from '../../src/dashboard/projects.ts';
+import { type FoundRun, openProjects } from '../../src/dashboard/projects.ts';
 import { knownEntry, type RawEntry } from '../../src/domain/run/ledger-entry.ts';
 import { createDetailFold } from '../../src/report/details.ts';
 import { htmlOf } from '../../src/report/html.ts';
@@ -58,9 +58,10 @@ async function readWithAll(cwd: string): Promise<string> {
   htmlOf(readRun(RECORDED_RUN, paths, fold.add), new Map(), world);
   fold.end();
   const projects = openProjects([cwd], process.env);
-  projects.list();
-  projects.find('0', RECORDED_RUN)?.snapshot();
-  projects.find('0', RECORDED_RUN)?.detail(1);
+  await projects.list();
+  const found = (await projects.find('0', RECORDED_RUN)) as FoundRun;
+  found.snapshot();
+  found.detail(1);
   return printed;
 }
 
