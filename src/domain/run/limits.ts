@@ -4,7 +4,7 @@ import { listSome } from '../text/feedback.ts';
 import { adviseOn, isFatal, isLimit, type Trouble } from '../turn/trouble.ts';
 import { dollars, totalTokens, type Usage, uncountedIn, unpricedIn } from '../turn/usage.ts';
 import type { EndedTurn } from './event.ts';
-import { type EndedBy, type Evidence, isFailure, type Spent, type TurnOutcome } from './evidence.ts';
+import { type EndedBy, type Evidence, isFailure, type Spent } from './evidence.ts';
 import { formatStandstill } from './standstill.ts';
 import type { StopReason } from './stop-reason.ts';
 
@@ -55,7 +55,8 @@ export function limitedTurn(turn: EndedTurn): Spending | undefined {
 
 function failureLimit(limits: Limits, { outcome, spent, denials }: Evidence): Spending | undefined {
   if (!isFailure(outcome)) return undefined;
-  const trouble = troubleOf(outcome);
+  const silent = { class: 'hang', message: 'the agent showed no sign of life' } as const;
+  const trouble: Trouble = outcome.kind === 'failed' ? outcome.trouble : silent;
   const detail = describeTrouble(trouble, outcome.kind === 'failed' ? outcome.why : undefined, denials);
   if (isFatal(trouble)) return { reason: 'agent_failed', detail };
   // Whoever gathered this has waited as long as it may.
@@ -65,12 +66,6 @@ function failureLimit(limits: Limits, { outcome, spent, denials }: Evidence): Sp
     reason: 'agent_failed',
     detail: `${spent.failures} turns in a row failed; the last one: ${detail}`,
   };
-}
-
-function troubleOf(outcome: TurnOutcome): Trouble {
-  return outcome.kind === 'failed'
-    ? outcome.trouble
-    : { class: 'hang', message: 'the agent showed no sign of life' };
 }
 
 function describeTrouble(trouble: Trouble, why?: string, denials: readonly string[] = []): string {

@@ -32,10 +32,11 @@ export interface PromptCheck {
 }
 
 export function buildLoopPrompt(prompt: LoopPrompt): string {
+  const { decided = [] } = prompt;
   const parts = [
     prompt.task.trimEnd(),
     rules(prompt),
-    decisions(prompt),
+    decided.length === 0 ? '' : ['## What was decided', ...decidedLines(decided)].join('\n'),
     prompt.diff === '' ? '' : `## Changes since the start\n${fenced(prompt.diff, 'diff')}`,
     lastTurn(prompt),
     prompt.progress === '' ? '' : `## Progress\n${prompt.progress.trimEnd()}`,
@@ -73,10 +74,6 @@ function rules({
       : []),
     `This is iteration ${iteration} of ${maxIterations}. You remember nothing of earlier ones; their work is in the files.`,
   ].join('\n');
-}
-
-function decisions({ decided = [] }: LoopPrompt): string {
-  return decided.length === 0 ? '' : ['## What was decided', ...decidedLines(decided)].join('\n');
 }
 
 /** What was wrong with it; '': nothing. */

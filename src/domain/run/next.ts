@@ -44,7 +44,10 @@ function nextStep(state: RunState, run: Run): Step {
   if (open?.turn) return { kind: 'check', iteration: open.number };
   if (open) return { kind: 'turn', iteration: open.number, feedback: [...feedbackAfter(last, run), CUT_OFF] };
   const verdict = last?.judged?.verdict;
-  if (verdict?.kind === 'stop' && !state.isOverruled && !isRaised(verdict.reason, state, run.limits)) {
+  // It was a limit that stopped the run, and there is more of it now.
+  const isRaised =
+    verdict?.kind === 'stop' && endingOf(verdict.reason).isLimit && !stillSpent(state, run.limits);
+  if (verdict?.kind === 'stop' && !state.isOverruled && !isRaised) {
     const { reason, detail } = verdict;
     const failed = isSuccess(reason) ? last?.tasks.find(({ outcome }) => outcome === 'failed') : undefined;
     if (failed?.refused !== undefined && mayTryAgain(state, run.limits)) return nextTurn(state, run);
@@ -99,11 +102,6 @@ export function resumedStep(
   if (step.kind === 'turn') return { step: state.open ? 'agent' : 'next', iteration: step.iteration };
   if (step.kind === 'restore') return { step: 'next', iteration: (state.last?.number ?? 0) + 1 };
   return { step: step.kind === 'check' ? 'check' : 'scm', iteration: step.iteration };
-}
-
-/** It was a limit that stopped the run, and there is more of it now. */
-function isRaised(reason: StopReason, state: RunState, limits: Limits): boolean {
-  return endingOf(reason).isLimit && !stillSpent(state, limits);
 }
 
 /** The limit that would stop the run at once. */

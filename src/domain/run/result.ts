@@ -23,22 +23,13 @@ import { limitedTurn } from './limits.ts';
 import type { IterationState, RunState } from './state.ts';
 import { isSuccess, type StopReason, type SuccessReason } from './stop-reason.ts';
 
+const SUMMARY = [
+  ...(['passed', 'exitCode', 'duration', 'output', 'flaked', 'ungated'] as const),
+  ...(['voided', 'clean', 'without', 'isSetup', 'tests'] as const),
+];
+
 /** A check in the result of an iteration. */
-export interface CheckSummary
-  extends Pick<
-    CheckResult,
-    | 'passed'
-    | 'exitCode'
-    | 'duration'
-    | 'output'
-    | 'flaked'
-    | 'ungated'
-    | 'voided'
-    | 'clean'
-    | 'without'
-    | 'isSetup'
-    | 'tests'
-  > {
+export interface CheckSummary extends Pick<CheckResult, (typeof SUMMARY)[number]> {
   readonly name: string;
 }
 
@@ -266,23 +257,7 @@ export function iterationResult(
     costSource: turn?.usage.costSource ?? 'unknown',
     tokens: turn?.usage.tokens ?? null,
     duration,
-    checkResults: checks.map(check => ({
-      name: check.command,
-      ...pick(
-        check,
-        'passed',
-        'exitCode',
-        'duration',
-        'output',
-        'flaked',
-        'ungated',
-        'voided',
-        'clean',
-        'without',
-        'isSetup',
-        'tests',
-      ),
-    })),
+    checkResults: checks.map(check => ({ name: check.command, ...pick(check, ...SUMMARY) })),
     allChecksPassed: isGreen(checks),
     completionTagFound: turn?.claim.found ?? false,
     violations: violations.map(violation => violation.what),

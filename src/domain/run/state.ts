@@ -234,7 +234,13 @@ function afterEvent(before: RunState, event: Timed): RunState {
     case 'check-ended':
       return afterCheck(state, event.result);
     case 'mutated':
-      return withOpen(state, { mutation: measuredOf(event), ...pick(state, 'survivorsShown') });
+      return withOpen(state, {
+        mutation:
+          'failed' in event
+            ? pick(event, 'failed', 'voids')
+            : pick(event, 'score', 'mutants', 'survivors', 'checks', 'seconds', 'untried'),
+        ...pick(state, 'survivorsShown'),
+      });
     case 'agent-ended':
       return afterCall(state, event);
     case 'judged':
@@ -348,12 +354,6 @@ function afterCall(state: RunState, event: Of<'agent-ended'>): RunState {
   return withOpen(state, { attempts: [...(state.open?.attempts ?? []), ...usedIn(event)], soFar: undefined });
 }
 
-function measuredOf(event: Of<'mutated'>): Measured {
-  return 'failed' in event
-    ? pick(event, 'failed', 'voids')
-    : pick(event, 'score', 'mutants', 'survivors', 'checks', 'seconds', 'untried');
-}
-
 /** What was approved in words later is said. */
 function afterStories(
   before: RunState['stories'],
@@ -414,7 +414,13 @@ function afterResumption(
   // Whoever resumes a run that got nowhere has changed something that is not in the files.
   const { repeated: ___, ...rest } = state;
   const fresh =
-    ended === 'stuck' || ended === 'permission_denied' ? { ...withReturns(rest), traces: [] } : state;
+    ended === 'stuck' || ended === 'permission_denied'
+      ? {
+          ...rest,
+          ...(rest.best && { best: { ...rest.best, worse: [], returns: 0 } }),
+          traces: [],
+        }
+      : state;
   const resumed: RunState = {
     ...(event.touched ? withoutBest(fresh) : fresh),
     head: headOf(event),
@@ -422,17 +428,10 @@ function afterResumption(
     resumptions: state.resumptions + 1,
     ...(isOverruled && { isOverruled }),
   };
-  if (!state.open) return isSuccessful(verdict) && !isOverruled ? judgeAgain(reopen(resumed)) : resumed;
+  const isDone = verdict?.kind === 'stop' && isSuccess(verdict.reason);
+  if (!state.open) return isDone && !isOverruled ? judgeAgain(reopen(resumed)) : resumed;
   if (!needsAgent(state.open)) return judgeAgain(resumed);
   return withOpen(countWasted(resumed, state.open), { turn: undefined, attempts: [], soFar: undefined });
-}
-
-function withReturns(state: RunState): RunState {
-  return state.best ? { ...state, best: { ...state.best, worse: [], returns: 0 } } : state;
-}
-
-function isSuccessful(verdict: Verdict | undefined): boolean {
-  return verdict?.kind === 'stop' && isSuccess(verdict.reason);
 }
 
 /** The last iteration is not over after all, and its tasks that failed are tried again. */
@@ -486,12 +485,9 @@ function afterVerdict(state: RunState, event: Of<'judged'>): RunState {
   };
   const counted = { repeated: before.repeated ?? null };
   const judged = withOpen(state, { judged: pick(event, ...JUDGED), counted });
-  const shown = showsSurvivors(event.verdict) && ({ survivorsShown: true } as const);
-  return { ...judged, totals: before.totals, traces, ...repeated, ...shown };
-}
-
-function showsSurvivors(verdict: Verdict): boolean {
-  return verdict.kind === 'continue' && verdict.feedback.some(({ kind }) => kind === 'survivors');
+  const { verdict } = event;
+  const isShown = verdict.kind === 'continue' && verdict.feedback.some(({ kind }) => kind === 'survivors');
+  return { ...judged, totals: before.totals, traces, ...repeated, ...(isShown && { survivorsShown: true }) };
 }
 
 /** Whether an agent was asked for anything, or lanes may have their worktrees: before that there is nothing to resume. */

@@ -116,7 +116,9 @@ export function successOf({ success }: Pick<Run, 'success'>, isChecked: boolean)
 function isProven(run: Run, evidence: Evidence): boolean {
   const { claim, outcome, checks, violations, stories } = evidence;
   const isIntact =
-    isGreen(checks) && violations.every(violation => violation.restored) && !isVoid(run, evidence);
+    isGreen(checks) &&
+    violations.every(violation => violation.restored) &&
+    !(run.strict && restsFeedback(run, evidence).length > 0);
   if (stories && stories.open.length > 0) return false;
   if (stories && !stories.isRound) return isIntact;
   return isIntact && claim.found && outcome.kind !== 'failed' && !isIdle(run, evidence);
@@ -139,11 +141,6 @@ function unwatched(run: Run, evidence: Evidence): readonly Feedback[] {
   if (min !== undefined) return score < min ? [{ kind: 'survivors', survivors, checks, score, min }] : [];
   const isLast = survivorsShown || spentLimit(run.limits, evidence) !== undefined;
   return isLast ? [] : [{ kind: 'survivors', survivors, checks, score }];
-}
-
-/** Under `strict`: what the checks rest on has changed, or they change what is handed over. */
-function isVoid({ strict = false }: Run, { inputsChanged = [], unstable = [] }: Evidence): boolean {
-  return strict && inputsChanged.length + unstable.length > 0;
 }
 
 /** No work seen since the run began. What nobody tells us is not held against the agent. */

@@ -31,9 +31,13 @@ export function nextAssignment(
   /** Ids of stories that wait for an answer of the user. */
   asking: ReadonlySet<string> = new Set(),
 ): Assignment {
-  const stories = byPriority(userStories).filter(({ id }) => !asking.has(id));
+  // Stories of the same priority keep the order of the list.
+  const stories = userStories.filter(({ id }) => !asking.has(id)).sort((a, b) => a.priority - b.priority);
   const find = (status: Story['reviewStatus']) => stories.find(story => story.reviewStatus === status);
-  const merge = stories.find(isUnmerged);
+  const merge = stories.find(
+    ({ passes, reviewStatus, reviewFeedback }) =>
+      !passes && reviewStatus !== 'needs_review' && reviewFeedback.startsWith(MERGE_PREFIX),
+  );
   if (merge) return { mode: 'merge-fix', story: merge };
   const fix = skipReview ? undefined : find('changes_requested');
   if (fix) return { mode: 'review-fix', story: fix };
@@ -42,10 +46,6 @@ export function nextAssignment(
   const passed = passedIds(userStories);
   const story = stories.find(each => !each.passes && waitsFor(each, passed).length === 0);
   return { mode: 'implement', ...(story && { story }) };
-}
-
-function isUnmerged({ passes, reviewStatus, reviewFeedback }: Story): boolean {
-  return !passes && reviewStatus !== 'needs_review' && reviewFeedback.startsWith(MERGE_PREFIX);
 }
 
 /** The story with work left to do before it fits: whatever was said of it before counts no longer. */
@@ -61,11 +61,6 @@ export function sendBackStory(
     reviewCount: 0,
     reviewFeedback: `${MERGE_PREFIX} ${words}`,
   };
-}
-
-/** Stories of the same priority keep the order of the list. */
-function byPriority(stories: readonly Story[]): readonly Story[] {
-  return [...stories].sort((a, b) => a.priority - b.priority);
 }
 
 export function passedIds(stories: readonly Story[]): ReadonlySet<string> {

@@ -38,27 +38,27 @@ export function importStories(before: StoryList, drafts: readonly Draft[], terms
   const kept: string[] = [];
   let priority = Math.max(0, ...before.userStories.map(story => story.priority));
   for (const draft of drafts) {
-    const was = draft.id === undefined ? withTitle(left, draft.title) : known.get(draft.id);
+    const was =
+      draft.id === undefined ? [...left].find(({ title }) => title === draft.title) : known.get(draft.id);
     if (was) left.delete(was);
     if (!was) {
       const id = draft.id ?? freeId(taken);
       taken.add(id);
       added.push({ ...fieldsOf(draft), ...stateOf(draft, terms), id, priority: ++priority });
-    } else if (!isUntouched(was)) kept.push(was.id);
+    } else if (was.passes || was.reviewStatus !== null || was.reviewCount !== 0) kept.push(was.id);
     else changed.set(was.id, { ...was, ...fieldsOf(draft), ...(draft.isDone && stateOf(draft, terms)) });
   }
   const userStories = [...before.userStories.map(story => changed.get(story.id) ?? story), ...added];
-  const updated = before.userStories.filter(({ id }) => isOther(known.get(id), changed.get(id)));
+  const updated = before.userStories.filter(story => {
+    const now = changed.get(story.id);
+    return now !== undefined && JSON.stringify(story) !== JSON.stringify(now);
+  });
   return {
     list: { ...before, userStories },
     added: added.map(({ id }) => id),
     updated: updated.map(({ id }) => id),
     kept,
   };
-}
-
-function withTitle(stories: ReadonlySet<Story>, title: string): Story | undefined {
-  return [...stories].find(story => story.title === title);
 }
 
 /** An id that two of them have. */
@@ -82,14 +82,6 @@ function stateOf({ isDone }: Draft, { from, trust }: ImportTerms) {
     ? ({ passes: true, reviewStatus: 'approved' } as const)
     : ({ passes: false, reviewStatus: 'needs_review' } as const);
   return { ...UNTOUCHED, ...state, notes: `Ticked in ${from}.`, dependsOn: [] };
-}
-
-function isUntouched({ passes, reviewStatus, reviewCount }: Story): boolean {
-  return !passes && reviewStatus === null && reviewCount === 0;
-}
-
-function isOther(was: Story | undefined, now: Story | undefined): boolean {
-  return now !== undefined && JSON.stringify(was) !== JSON.stringify(now);
 }
 
 function freeId(taken: ReadonlySet<string>): string {
