@@ -167,7 +167,6 @@ export const COMMANDS: readonly CommandRow[] = rowsOf(
   },
 );
 
-/** The flags of every command. */
 export const GLOBAL_FLAGS = [
   { declaration: '-C, --cwd <dir>', help: 'work in this folder' },
   { declaration: '-V, --verbose', help: 'print details, on stderr' },

@@ -7,7 +7,6 @@ import { hasMark } from '../platform/spawn.ts';
 import { type Output, pasteable } from './output.ts';
 
 export interface CliCommand {
-  /** Declares arguments and flags. */
   declare?(command: Command): unknown;
   /** Behind its flags in its help: examples, and what else to know. */
   readonly help: string;

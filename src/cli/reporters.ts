@@ -10,8 +10,8 @@ import type { SetUp } from '../opening/set-up.ts';
 import { systemClock } from '../platform/clock.ts';
 import { errorWords } from '../platform/error-words.ts';
 import { VERSION } from '../platform/version.ts';
-import { childWords, createLaneNames, type LaneNames } from '../report/board-words.ts';
-import { createHumanReporter } from '../report/human.ts';
+import { childWords, createLaneNames } from '../report/board-words.ts';
+import { createHumanReporter, type HumanReporterOptions } from '../report/human.ts';
 import type { KeysMode } from '../report/keys.ts';
 import { createNotify } from '../report/notify.ts';
 import { openOtel } from '../report/otel.ts';
@@ -32,7 +32,11 @@ export function createReporters(call: Call, { settings, project }: SetUp, keys: 
   const verbose = output.verbose ? createVerbose(now) : undefined;
   const questions = createQuestions();
   const lanes = createLaneNames();
-  const human = humanOf(call, settings, { project, keys, verbose, lanes, asks: questions.first });
+  const human = humanOf(call, settings, project, {
+    ...{ keys, lanes, asks: questions.first },
+    // On a terminal the lines must make room for the live line; elsewhere they go where seed 001 wants them.
+    ...(verbose && output.humanIsTTY && { verbose }),
+  });
   const notify = notifier(call, settings, project.root);
   const failed = (text: string) => output.error(`ralph: ${text}\n`);
   const otel = openOtel(settings.otel, { env: call.env, version: VERSION, failed });
@@ -95,16 +99,14 @@ function createQuestions() {
   };
 }
 
-interface HumanParts {
-  readonly project: ProjectPaths;
-  keys(): KeysMode | undefined;
-  asks(): OpenQuestion | undefined;
-  readonly lanes: LaneNames;
-  readonly verbose: ReturnType<typeof createVerbose> | undefined;
-}
-
-function humanOf({ output }: Call, settings: Settings, { project, keys, asks, lanes, verbose }: HumanParts) {
+function humanOf(
+  { output }: Call,
+  settings: Settings,
+  project: ProjectPaths,
+  more: Pick<HumanReporterOptions, 'keys' | 'asks' | 'lanes' | 'verbose'>,
+) {
   return createHumanReporter({
+    ...more,
     write: text => output.human(text),
     isTTY: output.humanIsTTY,
     columns: output.columns,
@@ -118,10 +120,7 @@ function humanOf({ output }: Call, settings: Settings, { project, keys, asks, la
     },
     clock: () => systemClock.now(),
     quiet: output.quiet,
-    ...{ keys, asks, lanes },
     streamAgentOutput: settings.streamAgentOutput,
-    // On a terminal the lines must make room for the live line; elsewhere they go where seed 001 wants them.
-    ...(verbose && output.humanIsTTY && { verbose }),
   });
 }
 

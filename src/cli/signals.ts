@@ -14,7 +14,6 @@ export function listenForSignals(say: (text: string) => void, stop = createStopR
   process.on('SIGINT', onSignal).on('SIGTERM', onSignal).on('SIGHUP', onHangUp);
   return {
     stopping: stop.stopping,
-    /** Stops listening. */
     dispose: () => void process.off('SIGINT', onSignal).off('SIGTERM', onSignal).off('SIGHUP', onHangUp),
   };
 }

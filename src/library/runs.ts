@@ -124,33 +124,26 @@ function placeAt(cwd: string, env: Env): ProjectPaths {
 
 export async function landHere(cwd: string, options: LandOptions): Promise<LandResult> {
   const { signal: abort = new AbortController().signal } = options;
-  const [{ landRun }, { findLandable }] = await Promise.all([
-    import('../opening/land.ts'),
-    import('../opening/fetched-unit.ts'),
-  ]);
-  const { run, ...request } = endedOf('land', cwd, options);
-  const id = orThrow(await findLandable(request, run));
-  return orThrow(await landRun({ ...request, id, abort, begins() {} }));
+  const { landRun } = await import('../opening/land.ts');
+  return orThrow(await landRun({ ...(await endedOf('land', cwd, options)), abort, begins() {} }));
 }
 
 export async function discardHere(cwd: string, options: DiscardOptions): Promise<DiscardResult> {
   const { force = false } = options;
-  const [{ discardRun }, { findLandable }] = await Promise.all([
-    import('../opening/discard.ts'),
-    import('../opening/fetched-unit.ts'),
-  ]);
-  const { run, ...request } = endedOf('discard', cwd, options);
-  return orThrow(await discardRun({ ...request, id: orThrow(await findLandable(request, run)), force }));
+  const { discardRun } = await import('../opening/discard.ts');
+  return orThrow(await discardRun({ ...(await endedOf('discard', cwd, options)), force }));
 }
 
-function endedOf(
+async function endedOf(
   order: string,
   cwd: string,
   { run, env = environment(), dryRun: isDry = false, acceptChanges = false }: Omit<LandOptions, 'signal'>,
 ) {
   refuseInside(order, env);
   const project = placeAt(cwd, env);
-  return { project, env, run, isDry, acceptChanges };
+  const { findLandable } = await import('../opening/fetched-unit.ts');
+  const id = orThrow(await findLandable({ project, env }, run));
+  return { project, env, id, isDry, acceptChanges };
 }
 
 export function overviews(cwd: string, { env = environment() }: RunsOptions): readonly RunOverview[] {

@@ -72,16 +72,7 @@ export function StartForm({ project, root }: { readonly project: number; readonl
               onInput={event => setText(event.currentTarget.value)}
             />
           )}
-          {kind === 'loop' && (
-            <label>
-              <input
-                type="checkbox"
-                checked={worktree}
-                onChange={event => setWorktree(event.currentTarget.checked)}
-              />{' '}
-              in a git worktree of its own
-            </label>
-          )}
+          {kind === 'loop' && <WorktreeBox worktree={worktree} onChange={setWorktree} />}
           {offers && <Choices {...{ offers, kind, chosen, onChange: setChosen }} />}
           <Launching said={said}>
             <button type="submit" class="action is-first" disabled={isBusy}>
@@ -179,6 +170,20 @@ function CheckChoice({ offers: { checks }, chosen, onChange }: ChoicesProps) {
         }
       />
     </>
+  );
+}
+
+interface WorktreeProps {
+  readonly worktree: boolean;
+  readonly onChange: (worktree: boolean) => void;
+}
+
+function WorktreeBox({ worktree, onChange }: WorktreeProps) {
+  return (
+    <label>
+      <input type="checkbox" checked={worktree} onChange={event => onChange(event.currentTarget.checked)} />{' '}
+      in a git worktree of its own
+    </label>
   );
 }
 

@@ -39,7 +39,6 @@ export interface BoardView {
   readonly total: number;
   /** `$4.65 spent, $0.31 reserved`; '': nothing is known. */
   readonly money: string;
-  /** What is being waited for. */
   readonly waits: readonly string[];
 }
 
@@ -58,7 +57,6 @@ const COLUMNS: readonly LaneState[] = ['waiting', 'building', 'reviewing', 'queu
 export interface Moment {
   /** Milliseconds since 1970. */
   readonly now: number;
-  /** Whether anybody drives the run. */
   readonly isRunning: boolean;
   readonly children?: Children;
 }

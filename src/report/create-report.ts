@@ -25,7 +25,6 @@ export const FORMATS_OF_ALL: readonly ReportFormat[] = ['html', 'md', 'json'];
 export interface ReportWorld {
   readonly project: ProjectPaths;
   readonly env: Env;
-  /** Of Ralph. */
   readonly version: string;
 }
 

@@ -150,33 +150,36 @@ ${view.title === null ? '' : `<p>${say(view.title)}</p>`}
 type Say = (text: string) => string;
 
 function plainIterations(iterations: readonly IterationView[], say: Say): string {
-  const rows = iterations.slice(-PLAIN_ROWS).map(iteration => plainRow(iteration, say));
+  const rows = iterations.slice(-PLAIN_ROWS).map(iteration => {
+    const { number, seconds, usage } = iteration;
+    const cost = usage?.cost === undefined ? '' : dollars(usage.cost);
+    const times = [duration(seconds.agent), duration(seconds.checks)];
+    return [String(number), ...times, cost, outcomeWords(iteration) ?? ''];
+  });
   const left = iterations.length - rows.length;
-  return `<table><thead><tr><th>iteration</th><th>agent</th><th>checks</th><th>cost</th><th>result</th></tr></thead><tbody>
-${left > 0 ? `<tr><td colspan="5">${counted(left, 'earlier iteration')} not shown</td></tr>` : ''}${rows.join('\n')}
-</tbody></table>`;
+  const more =
+    left > 0 ? `<tr><td colspan="5">${counted(left, 'earlier iteration')} not shown</td></tr>` : '';
+  return plainTable(['iteration', 'agent', 'checks', 'cost', 'result'], rows, say, more);
 }
 
 function plainBoard({ lanes }: Board, say: Say): string {
   const rows = lanes.map(laneOutcome).map(({ id, title, state, commit, cost, why }) => {
     const cells = [`${id} ${title}`, state, commit?.slice(0, 12) ?? '', cost === null ? '' : dollars(cost)];
-    return `<tr>${[...cells, why ?? ''].map(cell => `<td>${say(cell)}</td>`).join('')}</tr>`;
+    return [...cells, why ?? ''];
   });
-  return `<table><thead><tr><th>lane</th><th>state</th><th>commit</th><th>cost</th><th>why</th></tr></thead><tbody>
-${rows.join('\n')}
-</tbody></table>`;
+  return plainTable(['lane', 'state', 'commit', 'cost', 'why'], rows, say);
 }
 
-function plainRow(iteration: IterationView, say: (text: string) => string): string {
-  const { number, seconds, usage } = iteration;
-  const cells = [
-    String(number),
-    duration(seconds.agent),
-    duration(seconds.checks),
-    usage?.cost === undefined ? '' : dollars(usage.cost),
-    outcomeWords(iteration) ?? '',
-  ];
-  return `<tr>${cells.map(cell => `<td>${say(cell)}</td>`).join('')}</tr>`;
+function plainTable(
+  names: readonly string[],
+  rows: readonly (readonly string[])[],
+  say: Say,
+  more = '',
+): string {
+  const row = (cells: readonly string[]) => `<tr>${cells.map(cell => `<td>${say(cell)}</td>`).join('')}</tr>`;
+  return `<table><thead><tr>${names.map(name => `<th>${name}</th>`).join('')}</tr></thead><tbody>
+${more}${rows.map(row).join('\n')}
+</tbody></table>`;
 }
 
 /** Throws when Ralph was taken apart. */

@@ -6,9 +6,7 @@ import type { OpenQuestion } from './run-view.ts';
 /** What the next key means. */
 export type KeysMode =
   | { readonly kind: 'keys' }
-  /** The user types a hint. */
   | { readonly kind: 'hint'; readonly text: string }
-  /** The user answers what a story asks. */
   | { readonly kind: 'answer'; readonly story: string; readonly text: string }
   /** The user is asked whether to stop now. */
   | { readonly kind: 'sure' };

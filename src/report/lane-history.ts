@@ -16,7 +16,6 @@ export interface LaneSpan {
   readonly what: string;
   /** Of checks that are over. */
   readonly passed?: boolean;
-  /** How many checks there were. */
   readonly checks?: number;
 }
 

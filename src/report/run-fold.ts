@@ -45,13 +45,7 @@ type State = Draft<Omit<RunView, Lists>> & { [Key in Lists]: RunView[Key][number
 
 /** Continues from a view that was folded before, here or elsewhere. */
 export function createRunFold(from: RunView = EMPTY_VIEW): RunFold {
-  const state: State = {
-    ...from,
-    iterations: [...from.iterations],
-    violations: [...from.violations],
-    remarks: [...from.remarks],
-    moves: [...from.moves],
-  };
+  const state = withOwnLists(from);
   let view: RunView | undefined;
   return {
     add(entry) {
@@ -64,16 +58,16 @@ export function createRunFold(from: RunView = EMPTY_VIEW): RunFold {
       state.lastAt = timeOf(entry) ?? state.lastAt;
     },
     view() {
-      view ??= {
-        ...state,
-        iterations: [...state.iterations],
-        violations: [...state.violations],
-        remarks: [...state.remarks],
-        moves: [...state.moves],
-      };
+      view ??= withOwnLists(state);
       return view;
     },
   };
+}
+
+function withOwnLists(view: RunView): State {
+  const { iterations, violations, remarks, moves } = view;
+  const lists = { iterations: [...iterations], violations: [...violations] };
+  return { ...view, ...lists, remarks: [...remarks], moves: [...moves] };
 }
 
 function step(state: State, entry: KnownEntry): void {

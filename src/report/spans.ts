@@ -77,7 +77,8 @@ function createState(runId: string, env: Env) {
     /** In the iteration, or in the run where there is none. */
     begin(
       key: string,
-      { name, id = name }: Named,
+      // The id is derived from its name, where it has none of its own.
+      { name, id = name }: { readonly name: string; readonly id?: string },
       { time: start }: RecordedEvent,
       attributes: Attributes,
     ): void {
@@ -95,12 +96,6 @@ function createState(runId: string, env: Env) {
     /** What is open inside when something ends, ends with it, the latest first. */
     inside: (around: string) => [...open.keys()].reverse().filter(key => key !== around && key !== 'run'),
   };
-}
-
-interface Named {
-  readonly name: string;
-  /** From which the id is derived, where that is not its name. */
-  readonly id?: string;
 }
 
 type Reader<Type extends RecordedEvent['type']> = (

@@ -54,7 +54,6 @@ function branchWords({ list, branch }: StoriesView): string {
   return `${used}; \`ralph prd run\` works on ${phrase(named)}`;
 }
 
-/** `ids`: the width of the longest id. */
 function storyLines(
   story: Story,
   { list, claimed, questions }: StoriesView,

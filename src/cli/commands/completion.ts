@@ -35,7 +35,6 @@ interface Described {
   readonly summary: string;
   /** Words that may follow it. */
   readonly actions: readonly string[];
-  /** It takes the id of a run. */
   readonly takesRun: boolean;
   readonly flags: readonly {
     readonly names: readonly string[];

@@ -147,7 +147,6 @@ function createLaunch({ env }: Pick<Call, 'env'>): Launch {
   };
 }
 
-/** The id of a run that has begun. */
 function runIn(line: string): string | undefined {
   const event = parseObject(line);
   const type = stringAt(event, 'type');

@@ -161,7 +161,6 @@ class Left extends Error {}
 
 interface Dialogue {
   ask(question: string): Promise<string>;
-  /** The user has left. */
   readonly left: AbortSignal;
   close(): void;
 }

@@ -107,7 +107,6 @@ function liveLine({ output }: Call) {
   };
 }
 
-/** What `ralph mutate` found, for people. */
 function mutationLines(report: MutationReport): readonly string[] {
   const { survivors, notes } = report;
   const { shown, more } = shownSurvivors(survivors);

@@ -234,13 +234,7 @@ function afterEvent(before: RunState, event: Timed): RunState {
     case 'check-ended':
       return afterCheck(state, event.result);
     case 'mutated':
-      return withOpen(state, {
-        mutation:
-          'failed' in event
-            ? pick(event, 'failed', 'voids')
-            : pick(event, 'score', 'mutants', 'survivors', 'checks', 'seconds', 'untried'),
-        ...pick(state, 'survivorsShown'),
-      });
+      return withOpen(state, { mutation: measuredOf(event), ...pick(state, 'survivorsShown') });
     case 'agent-ended':
       return afterCall(state, event);
     case 'judged':
@@ -352,6 +346,12 @@ function withTask(tasks: readonly TaskState[], task: TaskState): readonly TaskSt
 function afterCall(state: RunState, event: Of<'agent-ended'>): RunState {
   if (event.purpose === 'commit-message') return { ...state, totals: addExtra(state.totals, event.usage) };
   return withOpen(state, { attempts: [...(state.open?.attempts ?? []), ...usedIn(event)], soFar: undefined });
+}
+
+function measuredOf(event: Of<'mutated'>): Measured {
+  return 'failed' in event
+    ? pick(event, 'failed', 'voids')
+    : pick(event, 'score', 'mutants', 'survivors', 'checks', 'seconds', 'untried');
 }
 
 /** What was approved in words later is said. */
