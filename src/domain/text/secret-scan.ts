@@ -27,6 +27,8 @@ export interface SecretFinder {
   find(bytes: Uint8Array): readonly Range[];
   /** Where the last bytes may be the beginning of a value; their length: nowhere. */
   openAt(bytes: Uint8Array): number;
+  /** Whether anything is to be taken out of a text; never a wrong no. */
+  mayHold(bytes: Uint8Array): boolean;
   scan(): SecretScan;
 }
 
@@ -57,6 +59,8 @@ interface Known {
   readonly needles: ReadonlyMap<number, readonly Needle[]>;
   /** Values that begin with two letters, which are the last of a text. */
   readonly pairs: ReadonlyMap<number, readonly Needle[]>;
+  /** Which two bytes may be a part of what begins. */
+  readonly parts: () => Uint8Array;
 }
 
 interface Hit {
@@ -91,15 +95,28 @@ export function createFinder(needles: readonly Needle[]): SecretFinder {
       // Not inside of one that is whole.
       return merged(hits).find(([start, end]) => start < first && first < end)?.[0] ?? first;
     },
+    mayHold: bytes => holds(bytes, 0, bytes.length, known),
     scan: () => createScan(known),
   };
+}
+
+/** Whether a secret may begin between two places. */
+function holds(bytes: Uint8Array, from: number, end: number, known: Known): boolean {
+  let isFound = false;
+  const found = () => {
+    isFound = true;
+    return true;
+  };
+  pass(bytes, from, end, known, { value: found, looks: found });
+  return isFound;
 }
 
 function prepare(needles: readonly Needle[]): Known {
   const begins = new Uint8Array(BITS + 1);
   const byHash = new Map<number, Needle[]>();
   const pairs = new Map<number, Needle[]>();
-  for (const word of MAY_BEGIN) begins[hashOf([...utf8.encode(word).subarray(0, 3)])] = LOOKS;
+  const looks = MAY_BEGIN.map(word => [...utf8.encode(word).subarray(0, 3)]);
+  for (const letters of looks) begins[hashOf(letters)] = LOOKS;
   for (const needle of needles) {
     for (const hash of new Set(beginnings(needle).map(hashOf))) {
       begins[hash] = (begins[hash] ?? 0) | VALUE;
@@ -109,7 +126,13 @@ function prepare(needles: readonly Needle[]): Known {
     const pair = hashOf(beginnings(needle)[0]?.slice(0, 2) ?? []);
     pairs.set(pair, [...(pairs.get(pair) ?? []), needle]);
   }
-  return { begins, needles: byHash, pairs };
+  let parts: Uint8Array | undefined;
+  return {
+    begins,
+    needles: byHash,
+    pairs,
+    parts: () => (parts ??= pairsOf([...looks, ...needles.flatMap(beginnings)])),
+  };
 }
 
 /** Each three letters that it may begin with; small and capital letters are one. */
@@ -136,32 +159,113 @@ function writtenAs(digits: Uint8Array): readonly (readonly number[])[] {
   return all;
 }
 
+/** Of a byte that is its own letter, that letter as it is added to a hash; of any other one `ODD`. */
+const ODD = 0xff;
+const QUICK = SMALL.map((letter, byte) => (KIND[byte] === PLAIN ? letter : ODD));
+
 /** Calls `watch` with what begins between two places, in no order. */
 function pass(bytes: Uint8Array, from: number, end: number, known: Known, watch: Watch): void {
   const { begins } = known;
   const wanted = watch.looks === undefined ? VALUE : LOOKS | VALUE;
+  const leap = end - from < LEAST_LEAPT ? undefined : leapOver(bytes);
+  const parts = leap ? known.parts() : begins;
   const position: Position = { next: from };
   let hash = 0;
   let one = from;
   let two = from;
-  let next = from;
-  for (let at = from; at < end; at = next) {
+  let walked = from + STRIDE;
+  for (let at = from, next = from; at < end; at = next) {
+    if (at >= walked && leap && two === at - 1 && one === at - 2) {
+      at = Math.max(at, leapFrom(one, leap, begins, parts));
+      if (at >= end) return;
+      [one, two] = [at - 2, at - 1];
+      hash = ((QUICK[bytes[one] as number] as number) << 5) ^ (QUICK[bytes[two] as number] as number);
+      walked = at + STRIDE;
+    }
     const byte = bytes[at] as number;
-    let letter = byte;
     next = at + 1;
-    const kind = KIND[byte];
-    if (kind === SKIPPED) continue;
-    if (kind !== PLAIN) {
-      letter = readLetter(bytes, at, position);
+    let small = QUICK[byte] as number;
+    if (small === ODD) {
+      if (KIND[byte] === SKIPPED) continue;
+      const letter = readLetter(bytes, at, position);
       next = position.next;
       if (ESCAPES[byte] === 1 && next > at + 1 && probe(bytes, at + 1, next, known, watch)) return;
       if (letter === NO_LETTER) continue;
+      small = SMALL[letter] as number;
     }
-    hash = addTo(hash, letter);
+    hash = ((hash << 5) ^ small) & BITS;
     if (((begins[hash] as number) & wanted) !== 0 && isFound(bytes, one, hash, known, watch)) return;
     one = two;
     two = at;
   }
+}
+
+/** In fewer bytes every letter is looked at. */
+const LEAST_LEAPT = 1_000;
+/** So many letters are looked at before the next leap. */
+const STRIDE = 4;
+
+/** Bytes, looked at two by two. */
+interface Leap {
+  readonly bytes: Uint8Array;
+  readonly words: Uint16Array;
+  /** Where the first word begins. */
+  readonly odd: number;
+}
+
+function leapOver(bytes: Uint8Array): Leap {
+  const odd = bytes.byteOffset & 1;
+  return {
+    bytes,
+    words: new Uint16Array(bytes.buffer, bytes.byteOffset + odd, (bytes.length - odd) >> 1),
+    odd,
+  };
+}
+
+/** Returns the place before which, from a place on, nothing begins. Of any three letters, two are one of the pairs that are looked up. */
+function leapFrom(from: number, { bytes, words, odd }: Leap, begins: Uint8Array, pairs: Uint8Array): number {
+  const last = words.length - 1;
+  let at = Math.max(0, (from - odd) >> 1);
+  while (at < last) {
+    const isPart = pairs[words[at] as number] as number;
+    if (isPart === 0 && pairs[words[at + 1] as number] === 0) at += 2;
+    else if (isPart !== 0 && !isHarmless(bytes, odd + 2 * at, begins)) break;
+    else at++;
+  }
+  return odd + 2 * at;
+}
+
+/** Of two bytes, with the one before and the one behind: all are their own letters, and nothing begins there. */
+function isHarmless(bytes: Uint8Array, at: number, begins: Uint8Array): boolean {
+  const before = QUICK[bytes[at - 1] as number] ?? ODD;
+  const one = QUICK[bytes[at] as number] as number;
+  const two = QUICK[bytes[at + 1] as number] as number;
+  const behind = QUICK[bytes[at + 2] as number] ?? ODD;
+  if (before === ODD || one === ODD || two === ODD || behind === ODD) return false;
+  const hash = (one << 5) ^ two;
+  return begins[((before << 10) ^ hash) & BITS] === 0 && begins[((hash << 5) ^ behind) & BITS] === 0;
+}
+
+/** Of two bytes as one number; 1: three letters may begin or end with them, or one of them is not its own letter. */
+function pairsOf(triples: readonly (readonly number[])[]): Uint8Array {
+  const isSmallEndian = new Uint8Array(Uint16Array.of(1).buffer)[0] === 1;
+  const numberOf = (first: number, second: number) =>
+    isSmallEndian ? first | (second << 8) : (first << 8) | second;
+  const pairs = new Uint8Array(0x10000).fill(1);
+  const plain = [...QUICK.keys()].filter(byte => QUICK[byte] !== ODD);
+  /** The bytes that are one letter in a hash. */
+  const spellings = Array.from({ length: 256 }, (): number[] => []);
+  for (const byte of plain) spellings[QUICK[byte] as number]?.push(byte);
+  const spelled = (letter: number) => spellings[SMALL[letter] as number] ?? [];
+  for (const first of plain) for (const second of plain) pairs[numberOf(first, second)] = 0;
+  for (const [one = 0, two = 0, three = 0] of triples)
+    for (const [begin, end] of [
+      [one, two],
+      [two, three],
+    ] as const)
+      for (const first of spelled(begin))
+        for (const second of spelled(end)) pairs[numberOf(first, second)] = 1;
+  return pairs;
 }
 
 /** A value may also begin inside of what is read as one letter: behind a sign that only looks like the beginning of an escape. */
@@ -269,12 +373,7 @@ function createScan(known: Known): SecretScan {
       all.set(rest);
       all.set(bytes, rest.length);
       const end = isLast ? all.length : Math.max(from, all.length - LOOK_AHEAD);
-      let isFound = false;
-      const found = () => {
-        isFound = true;
-        return true;
-      };
-      pass(all, Math.max(0, from - LOOK_BACK), end, known, { value: found, looks: found });
+      const isFound = holds(all, Math.max(0, from - LOOK_BACK), end, known);
       rest = all.slice(Math.max(0, end - LOOK_BACK));
       from = end - (all.length - rest.length);
       return isFound;

@@ -25,7 +25,7 @@ export function createRedactor(env: Env): Redact {
     return made;
   };
   const clean = (text: string) => {
-    if (text.length < SHORTEST_TEXT) return text;
+    if (text.length < SHORTEST_TEXT || !finder().mayHold(utf8.encode(text))) return text;
     const plain = hideValues(text, finder());
     const seen = visible(plain);
     const clean = hideTokens(seen);
