@@ -68,7 +68,8 @@ function createTextReader(
   let held = '';
   const read = (bytes: string, isOver: boolean) => {
     const text = held + bytes;
-    const end = isOver ? text.length : text.search(HALF_ESCAPE);
+    const tail = Math.max(0, text.length - LONGEST_HALF);
+    const end = isOver ? text.length : tail + text.slice(tail).search(HALF_ESCAPE);
     held = text.slice(end);
     const seen = visible(text.slice(0, end).replace(/\r+\n?/g, '\n'));
     if (!echoes) speak(seen);
@@ -85,6 +86,7 @@ function createTextReader(
 
 /** An escape sequence, or a line end, that the next piece of the output completes; nothing at the very end. */
 const HALF_ESCAPE = /(?:\x1b(?:\[[0-?]{0,64}[ -/]{0,8}|[\]PX^_][^\x07\x1b\n]{0,4000}|[ -/]{0,8})?|\r)?$/;
+const LONGEST_HALF = 4_100;
 
 export function createRedaction(redact: Redact, onEvent: (event: AgentEvent) => void) {
   const words = createStreamRedactor(redact);

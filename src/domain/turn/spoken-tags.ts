@@ -36,7 +36,7 @@ export function createTagScanner(name: string, sink: TagSink, attributes = ''): 
   let layout = newLayout();
   let enough = false;
   const read = (isLast: boolean) => {
-    const { tags, open } = tagsIn(pending, new RegExp(`<(/?)${name}${attributes}>`, 'gi'));
+    const { tags, open } = tagsIn(pending, new RegExp(`</?${name}${attributes}>`, 'gi'));
     const end = isLast ? pending.length : cutOf(pending, open);
     const text = pending.slice(0, end);
     pending = pending.slice(end);
@@ -89,23 +89,27 @@ interface FoundTag extends Span {
 function tagsIn(text: string, tag: RegExp): { readonly tags: readonly FoundTag[]; readonly open: number } {
   const tags: FoundTag[] = [];
   if (!text.includes('<')) return { tags, open: -1 };
-  let opening: RegExpExecArray | undefined;
-  for (const found of text.matchAll(tag)) {
-    const end = found.index + found[0].length;
-    if (found[1] === '') opening = found;
+  let opening: Span | undefined;
+  // A test makes no array of what it finds, and there may be thousands.
+  while (tag.test(text)) {
+    const end = tag.lastIndex;
+    const start = text.lastIndexOf('<', end - 1);
+    if (text[start + 1] !== '/') opening = { start, end };
     else if (opening) {
-      const { index: start } = opening;
-      tags.push({ start, from: start + opening[0].length, to: found.index, end });
+      tags.push({ start: opening.start, from: opening.end, to: start, end });
       opening = undefined;
     }
   }
-  return { tags, open: opening?.index ?? -1 };
+  return { tags, open: opening?.start ?? -1 };
 }
 
 /** How much of a long text can be read now: up to a paragraph, or a line, and not beyond a tag that may still end. */
 function cutOf(text: string, open: number): number {
   const least = text.length - LONGEST;
-  const places = [text.lastIndexOf('\n\n') + 1, text.lastIndexOf('\n') + 1, text.lastIndexOf('<')];
+  const rest = text.slice(least);
+  const places = [rest.lastIndexOf('\n\n') + 1, rest.lastIndexOf('\n') + 1, rest.lastIndexOf('<')].map(
+    place => place + least,
+  );
   const cut = places.find(place => place > least) ?? text.length;
   if (open < least || open >= cut) return cut;
   const line = text.lastIndexOf('\n', open) + 1;
