@@ -2,7 +2,7 @@
  * The integration branch of a parallel run, in Ralph's own git directory: merges are made there, without files, hooks, drivers and settings of
  * the repository, and what is believed of the branch is kept there. The repository of the user gets what has landed.
  */
-import { isProblem, type Problem } from '../domain/text/problem.ts';
+import { formatProblem, isProblem, type Problem } from '../domain/text/problem.ts';
 import { visible } from '../domain/text/visible.ts';
 import { complaint, type Git } from '../platform/git.ts';
 import { sha256 } from '../platform/hash.ts';
@@ -103,15 +103,24 @@ async function publish(
 ): Promise<string | undefined> {
   const there = await commitOf(repository, shown);
   if (now === undefined || there === now) return undefined;
-  const moved = await repository.git.run(['update-ref', '--no-deref', shown, now]);
-  if (moved.code !== 0) return `${shown} cannot be moved: ${complaint(moved.output, moved.code)}`;
-  return there === from || there === undefined
-    ? undefined
-    : `${shown} was at ${there}, where Ralph had not put it: moved back`;
+  const { git } = repository;
+  const isOthers = there !== from && there !== undefined;
+  const ref = `refs/ralph/kept/${shown.slice('refs/heads/ralph/'.length)}/${there}`;
+  const unkept = isOthers ? await git.order(['update-ref', '--no-deref', ref, there], ref) : undefined;
+  const move = ['update-ref', '--no-deref', shown, now, there ?? '0'.repeat(now.length)];
+  const failed = unkept ?? (await git.order(move, nameOf(shown), 'it cannot be moved'));
+  if (failed) return formatProblem(failed);
+  return isOthers
+    ? `${nameOf(shown)} was moved to ${there}, and not by Ralph: it was moved back to what has landed. What was there is kept: \`git log ${ref}\`.`
+    : undefined;
+}
+
+function nameOf(ref: string): string {
+  return ref.slice('refs/heads/'.length);
 }
 
 async function othersWords(objects: Git, shown: string, now: string | null | undefined): Promise<string> {
-  const branch = shown.slice('refs/heads/'.length);
+  const branch = nameOf(shown);
   if (!now) return `${branch} was deleted`;
   const { stdout } = await objects.run(['log', '-1', '--format=%an%n%s', now]);
   const [who = '', what = ''] = visible(stdout).split('\n', 2);

@@ -187,7 +187,9 @@ describe('an agent that reaches for the queue', () => {
     );
     const { result, stderr } = await runParallel(rig, '--parallel', '2', ...CHECK);
     expect(result.stopReason).toBe('all_stories_approved');
-    expect(flat(stderr)).toContain('where Ralph had not put it: moved back');
+    const [, moved, kept = ''] =
+      /was moved to (\w+), and not by Ralph.*? is kept: `git log (\S+)`/.exec(flat(stderr)) ?? [];
+    expect(rig.project.git('rev-parse', kept).trim()).toBe(moved);
     const chain = rig.project
       .git('rev-list', '--first-parent', `main..ralph/${result.runId}/_int`)
       .trim()
