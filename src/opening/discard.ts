@@ -104,8 +104,9 @@ async function discardBranch(
   // The repository has it: it was delivered to it where it was made.
   const problem = await handOver(own, { commit: work, known: work, ref, why: 'ralph: discarded' });
   if (problem) return problem;
-  if (!worktree) return (await deleteBranch(own.repository.git, from)) ?? done;
-  return (await discardWorktree({ root, env, name: worktree.name, keepIgnored: !force })) ?? done;
+  if (!worktree) return (await deleteBranch(own.repository, from, work)) ?? done;
+  const { name } = worktree;
+  return (await discardWorktree({ root, env, name, heldBy: ref, keepIgnored: !force })) ?? done;
 }
 
 /** Here: what is on the remote is everybody's, and goes by a command of the user's own. */

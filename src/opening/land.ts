@@ -17,6 +17,7 @@ import { createIntegration } from '../workspace/integration.ts';
 import { withLock } from '../workspace/lock.ts';
 import { type OwnGit, openOwnGit } from '../workspace/own-git.ts';
 import { compareTrees } from '../workspace/own-objects.ts';
+import { commitOf } from '../workspace/refs.ts';
 import { type Removed, removeLanes } from '../workspace/remove-lanes.ts';
 import { deleteBranch, removeWorktree, unmerged } from '../workspace/remove-worktree.ts';
 import { isRalphs, shownPath } from '../workspace/repository.ts';
@@ -311,9 +312,11 @@ async function inLine(
   return isProblem(opened) ? opened : opened.standOn(work);
 }
 
-async function removeBranch({ repository: { git } }: OwnGit, branch: string): Promise<Problem | undefined> {
-  const count = await unmerged(git, `refs/heads/${branch}`, branch);
+async function removeBranch({ repository }: OwnGit, branch: string): Promise<Problem | undefined> {
+  const tip = await commitOf(repository, `refs/heads/${branch}`);
+  if (tip === undefined) return undefined;
+  const count = await unmerged(repository.git, tip, branch);
   if (isProblem(count)) return count;
   if (count > 0) return { where: branch, what: `holds ${count} commits that no other branch has` };
-  return deleteBranch(git, branch);
+  return deleteBranch(repository, branch, tip);
 }

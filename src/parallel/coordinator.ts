@@ -167,9 +167,9 @@ async function untilOver(
   const { work, parts, runId, slots } = options;
   const { past, emit, stop, clock } = world;
   const board = () => past().board as Board;
-  for (const { story } of board().landed) {
+  for (const { story, commit } of board().landed) {
     work.landed(story, childOf(parts, board(), story));
-    await clearAway(parts, worktreeName(runId, { id: story }, board()));
+    await clearAway(parts, worktreeName(runId, { id: story }, board()), commit);
   }
   const limits = limitsOf(parts.settings);
   const accounts = createAccounts({

@@ -217,7 +217,7 @@ async function land(
   parts.emit({ type: 'landed', story: entry.story, number, commit, tree: isProblem(tree) ? '' : tree });
   work.record?.(entry.story);
   await places.close(entry.story);
-  await clearAway(parts, worktreeName(runId, { id: entry.story }, board()));
+  await clearAway(parts, worktreeName(runId, { id: entry.story }, board()), commit);
   await integration.unpin(laneName(child));
   return undefined;
 }
@@ -246,8 +246,12 @@ export async function changedInputs(
 }
 
 /** All of it is in what has landed. */
-export async function clearAway({ project, env, emit }: RunContext, name: string): Promise<void> {
-  const problem = await discardWorktree({ root: project.root, env, name });
+export async function clearAway(
+  { project, env, emit }: RunContext,
+  name: string,
+  landed: string,
+): Promise<void> {
+  const problem = await discardWorktree({ root: project.root, env, name, heldBy: landed });
   if (problem) warn(emit, `The worktree ${name} is left: ${formatProblem(problem)}`);
 }
 

@@ -3,8 +3,9 @@ import { rmdirSync } from 'node:fs';
 import { isProblem, type Problem } from '../domain/text/problem.ts';
 import { tryTo } from '../platform/files.ts';
 import type { Git } from '../platform/git.ts';
+import { commitOf } from './refs.ts';
 import { deleteBranch, discardWorktree, removeWorktree, unmerged } from './remove-worktree.ts';
-import { findRepository } from './repository.ts';
+import { findRepository, type Repository } from './repository.ts';
 import { openStoryBranch } from './story-branch.ts';
 import { listWorktrees } from './worktree.ts';
 import { command, type SiteOptions } from './worktree-facts.ts';
@@ -43,14 +44,14 @@ export async function removeLanes({ root, env, run, force }: Options): Promise<R
     const problem = isProblem(ref)
       ? ref
       : ref !== undefined
-        ? await discardWorktree({ root, env, name })
+        ? await discardWorktree({ root, env, name, heldBy: ref })
         : await removeWorktree({ root, env, name, force });
     if (problem) problems.push(problem);
     else removed.push(`ralph/${name}`);
     if (!problem && there.has(name)) worktrees.push(`ralph/${name}`);
     if (!problem && typeof ref === 'string') kept.push(ref);
   }
-  const whole = await removeWhole(git, root, run, force);
+  const whole = await removeWhole(repository, root, run, force);
   if (whole.problem) problems.push(whole.problem);
   if (whole.isGone) removed.push(`ralph/${run}/_int`);
   if (whole.kept !== undefined) kept.push(whole.kept);
@@ -101,8 +102,13 @@ async function keepBranch(git: Git, branch: string, ref: string): Promise<string
   return count === 0 ? undefined : nameIt(git, branch, ref);
 }
 
-async function nameIt(git: Git, branch: string, ref: string): Promise<string | Problem> {
-  return (await git.order(['update-ref', '--no-deref', ref, `refs/heads/${branch}`], branch)) ?? ref;
+async function nameIt(
+  git: Git,
+  branch: string,
+  ref: string,
+  tip = `refs/heads/${branch}`,
+): Promise<string | Problem> {
+  return (await git.order(['update-ref', '--no-deref', ref, tip], branch)) ?? ref;
 }
 
 interface Whole {
@@ -112,18 +118,26 @@ interface Whole {
 }
 
 /** That the branch of a story which is left contains what has landed is not enough: nobody looks for it there. */
-async function removeWhole(git: Git, root: string, run: string, force: boolean): Promise<Whole> {
+async function removeWhole(
+  repository: Repository,
+  root: string,
+  run: string,
+  force: boolean,
+): Promise<Whole> {
+  const { git } = repository;
   const branch = `ralph/${run}/_int`;
-  const count = await unmerged(git, `refs/heads/${branch}`, `ralph/${run}/*`);
-  if (isProblem(count)) return { isGone: false }; // there is no such branch
+  const tip = await commitOf(repository, `refs/heads/${branch}`);
+  if (tip === undefined) return { isGone: false };
+  const count = await unmerged(git, tip, `ralph/${run}/*`);
+  if (isProblem(count)) return { isGone: false, problem: count };
   if (count > 0 && !force) {
     const fix = `${command('-C', root, 'merge', branch)} takes it over`;
     const what = `what has landed is on no other branch (${count} ${count === 1 ? 'commit' : 'commits'})`;
     return { isGone: false, problem: { where: branch, what, fix } };
   }
-  const ref = count > 0 ? await nameIt(git, branch, `refs/ralph/kept/${run}/_int/removed`) : undefined;
+  const ref = count > 0 ? await nameIt(git, branch, `refs/ralph/kept/${run}/_int/removed`, tip) : undefined;
   if (isProblem(ref)) return { isGone: false, problem: ref };
-  const problem = await deleteBranch(git, branch);
+  const problem = await deleteBranch(repository, branch, tip);
   if (problem) return { isGone: false, problem };
   return { isGone: true, ...(ref !== undefined && { kept: ref }) };
 }

@@ -2,17 +2,18 @@
 import { existsSync, lstatSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { isProblem, type Problem } from '../domain/text/problem.ts';
-import { tryTo } from '../platform/files.ts';
+import { readIfThere, tryTo } from '../platform/files.ts';
 import { complaint, type Git } from '../platform/git.ts';
 import { hashOfFile } from '../platform/hash.ts';
 import { statePaths } from '../store/state.ts';
 import { forgetPlace } from './collect.ts';
 import { ownerOf, withLock } from './lock.ts';
 import { openOwnGit } from './own-git.ts';
+import { commitOf, type GitFolders } from './refs.ts';
 import { shownPath } from './repository.ts';
+import { checkedOutAt } from './take-over.ts';
 import { isDirty } from './worktree.ts';
 import {
-  branchExists,
   command,
   findSite,
   isFree,
@@ -37,34 +38,49 @@ export async function removeWorktree({
 }
 
 async function remove(site: Site, force: boolean): Promise<Problem | undefined> {
-  const { path, root, branch, repository } = site;
+  const { path, branch, repository } = site;
   const hasFolder = !isFree(site);
-  const hasBranch = await branchExists(site);
-  if (!hasFolder && !hasBranch && recordOf(site) === undefined)
+  const tip = await tipOf(site);
+  if (!hasFolder && tip === undefined && recordOf(site) === undefined)
     return { where: path, what: 'there is no such worktree' };
   const problem =
     (hasFolder ? await whyKeepFolder(site) : undefined) ??
     (hasFolder ? await whyKeepSubmodules(site) : undefined) ??
     (hasFolder && !force ? await whyKeepIgnored(site) : undefined) ??
-    (hasBranch ? await whyKeepCommits(site) : undefined);
+    (tip === undefined ? undefined : await whyKeepCommits(site, tip));
   if (problem) return problem;
   // Forced, because git would look at the files itself, and run what the repository says. We have looked.
   const left = await takeAway(site, ['--force'], placeOf(site));
-  if (left || !hasBranch) return left;
-  const kept = await deleteBranch(repository.git, branch);
-  return kept && { ...kept, fix: `${command('-C', root, 'branch', '-d', branch)} tries again` };
+  return left || tip === undefined ? left : deleteBranch(repository, branch, tip);
 }
 
-/** Not `-d`: that only looks at HEAD, and whoever asks has seen that all of it is safe. */
-export function deleteBranch(git: Git, branch: string): Promise<Problem | undefined> {
-  return git.order(['branch', '--quiet', '-D', '--', branch], branch, 'git does not delete it');
+/** Not by `git branch`: whoever asks has seen that all of it is safe at `tip`, and git must not delete what is there by now. */
+export async function deleteBranch(
+  { git, commonDir }: GitFolders,
+  branch: string,
+  tip: string,
+): Promise<Problem | undefined> {
+  const ref = `refs/heads/${branch}`;
+  const elsewhere = await checkedOutAt(git, ref);
+  if (elsewhere !== undefined) return { where: branch, what: `it is checked out in ${elsewhere}` };
+  const left = await git.order(
+    ['update-ref', '--no-deref', '-d', ref, tip],
+    branch,
+    'git does not delete it',
+  );
+  if (!left && readIfThere(join(commonDir, 'config'))?.includes(`[branch "${branch}"]`))
+    await git.run(['config', '--local', '--remove-section', `branch.${branch}`]);
+  return left;
 }
 
-/** Takes away a worktree whose work is safe elsewhere, with all that git ignores in it, and its branch. The caller knows that it is. */
+/** Takes away a worktree whose work is safe elsewhere, with all that git ignores in it, and its branch. */
 export async function discardWorktree({
   keepIgnored = false,
+  heldBy,
   ...options
 }: SiteOptions & {
+  /** A name in the repository of what holds every commit of its branch. */
+  readonly heldBy: string;
   /** Not where it holds ignored files that are nowhere else. */
   readonly keepIgnored?: boolean;
 }): Promise<Problem | undefined> {
@@ -72,6 +88,9 @@ export async function discardWorktree({
   if ('what' in site) return site;
   const { path, branch, repository } = site;
   return withLock(lockOf(site), async () => {
+    const tip = await tipOf(site);
+    const isHeld = tip === undefined || (await isIn(repository.git, tip, heldBy));
+    if (!isHeld) return { where: branch, what: `it is at ${tip}, which is nowhere else` };
     if (!isFree(site)) {
       const kept = (await whyKeepSubmodules(site)) ?? (keepIgnored ? await whyKeepIgnored(site) : undefined);
       if (kept) return kept;
@@ -81,9 +100,16 @@ export async function discardWorktree({
     if (record !== undefined && !existsSync(join(path, '.git')))
       rmSync(path, { recursive: true, force: true });
     const left = await takeAway(site, ['--force', '--force'], place);
-    if (!left && (await branchExists(site))) await deleteBranch(repository.git, branch);
-    return left;
+    return left || tip === undefined ? left : deleteBranch(repository, branch, tip);
   });
+}
+
+function tipOf({ repository, branch }: Site): Promise<string | undefined> {
+  return commitOf(repository, `refs/heads/${branch}`);
+}
+
+async function isIn(git: Git, commit: string, name: string): Promise<boolean> {
+  return (await git.run(['merge-base', '--is-ancestor', commit, name])).code === 0;
 }
 
 /** Ralph's own git directory for it; asked for as long as the folder is there, by its real name. */
@@ -125,16 +151,16 @@ async function whyKeepSubmodules({ path, env }: Site): Promise<Problem | undefin
   return { where: join(path, name), what: 'the submodule holds work that is nowhere else', fix };
 }
 
-/** How many commits of a ref no branch has. `but`: a branch that does not count, or a glob of them. */
-export async function unmerged(git: Git, ref: string, but?: string): Promise<number | Problem> {
+/** How many commits of this one no branch has. `but`: a branch that does not count, or a glob of them. */
+export async function unmerged(git: Git, tip: string, but?: string): Promise<number | Problem> {
   const except = but === undefined ? [] : [`--exclude=${but}`];
-  const words = ['rev-list', '--count', ref, '--not', 'HEAD', ...except, '--branches', '--remotes', '--'];
+  const words = ['rev-list', '--count', tip, '--not', 'HEAD', ...except, '--branches', '--remotes', '--'];
   const { code, stdout, output } = await git.run(words);
-  return code === 0 ? Number(stdout) : { where: ref, what: complaint(output, code) };
+  return code === 0 ? Number(stdout) : { where: tip, what: complaint(output, code) };
 }
 
-async function whyKeepCommits({ branch, root, repository }: Site): Promise<Problem | undefined> {
-  const count = await unmerged(repository.git, `refs/heads/${branch}`, branch);
+async function whyKeepCommits({ branch, root, repository }: Site, tip: string): Promise<Problem | undefined> {
+  const count = await unmerged(repository.git, tip, branch);
   if (isProblem(count) || count === 0) return count || undefined;
   const fix = `${command('-C', root, 'log', '--oneline', `HEAD..${branch}`)} shows them; ${command('-C', root, 'merge', branch)} takes them over`;
   return {

@@ -11,6 +11,8 @@ import {
   type Worktree,
   type WorktreeOptions,
 } from '../../src/workspace/worktree.ts';
+import type { SiteOptions } from '../../src/workspace/worktree-facts.ts';
+import { moveBeforehand } from '../rig/moved-ref.ts';
 import { folder, type Repo, repo, stateEnv } from '../rig/repo.ts';
 
 const env = stateEnv();
@@ -461,7 +463,7 @@ describe('removing a worktree', () => {
     const work = repo();
     const { path } = await opened(work, 'a');
     cut(path);
-    expect(await discardWorktree({ root: work.dir, env, name: 'a' })).toBeUndefined();
+    expect(await discardWorktree({ root: work.dir, env, name: 'a', heldBy: 'main' })).toBeUndefined();
     expect(work.git('worktree', 'list').trim().split('\n')).toHaveLength(1);
     expect(work.git('branch', '--format=%(refname:short)')).toBe('main\n');
     expect(existsSync(path)).toBe(false);
@@ -472,7 +474,7 @@ describe('removing a worktree', () => {
     const { path } = await opened(work, 'a');
     rmSync(join(path, '.git'));
     work.git('worktree', 'prune');
-    expect((await discardWorktree({ root: work.dir, env, name: 'a' }))?.what).toMatch(
+    expect((await discardWorktree({ root: work.dir, env, name: 'a', heldBy: 'main' }))?.what).toMatch(
       /git does not remove it/,
     );
     expect(existsSync(join(path, 'README.md'))).toBe(true);
@@ -485,6 +487,39 @@ describe('removing a worktree', () => {
     work.git('update-ref', '-d', 'refs/heads/ralph/a');
     expect(await removeWorktree({ root: work.dir, env, name: 'a' })).toBeUndefined();
     expect(work.git('worktree', 'list').trim().split('\n')).toHaveLength(1);
+  });
+
+  const ways = {
+    removed: removeWorktree,
+    discarded: (site: SiteOptions) => discardWorktree({ ...site, heldBy: 'main' }),
+  };
+  test.for(Object.entries(ways))('leaves a branch that somebody moves when it is %s', async ([, remove]) => {
+    const work = repo();
+    const { path } = await opened(work, 'a');
+    const tree = work.git('rev-parse', 'main^{tree}').trim();
+    const theirs = work.git('commit-tree', tree, '-p', 'main', '-m', 'of somebody else').trim();
+    const late = { git: '-d refs/heads/ralph/a', project: work, ref: 'refs/heads/ralph/a', to: theirs };
+    const PATH = moveBeforehand(late);
+    const problem = await remove({ root: work.dir, env: { ...env, PATH }, name: 'a' });
+    expect(problem).toMatchObject({ where: 'ralph/a', what: expect.stringContaining(`is at ${theirs}`) });
+    expect(work.git('rev-parse', 'ralph/a').trim()).toBe(theirs);
+    expect(existsSync(path)).toBe(false);
+    expect(await discardWorktree({ root: work.dir, env, name: 'a', heldBy: 'main' })).toMatchObject({
+      what: `it is at ${theirs}, which is nowhere else`,
+    });
+  });
+
+  test('takes away what git has on record of its branch, and leaves one that is checked out', async () => {
+    const work = repo();
+    await opened(work, 'a');
+    work.git('config', 'branch.ralph/a.description', 'mine');
+    expect(await removeWorktree({ root: work.dir, env, name: 'a' })).toBeUndefined();
+    expect(work.git('config', '--list')).not.toContain('ralph/a');
+    work.git('switch', '-q', '-c', 'ralph/b');
+    expect(await removeWorktree({ root: work.dir, env, name: 'b' })).toMatchObject({
+      where: 'ralph/b',
+      what: `it is checked out in ${work.dir}`,
+    });
   });
 
   test('of a name that there is not is a problem', async () => {
