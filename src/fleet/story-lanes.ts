@@ -9,6 +9,7 @@ import { endedChild, giveUp, handIn, type LaneWorld, type RemoteLanes, resultOf 
 import { childId, pinName, worktreeName } from '../parallel/names.ts';
 import { patientRemote } from '../parallel/patient-remote.ts';
 import { readStories } from '../store/kept.ts';
+import { laterLedger } from '../store/ledger-end.ts';
 import { newRunPaths } from '../store/paths.ts';
 import type { Integration } from '../workspace/integration.ts';
 import type { Remote } from '../workspace/remote.ts';
@@ -156,7 +157,8 @@ async function take(
   const lines = await allLines(database, unit.id);
   const paths = newRunPaths(parts.project, unit.id);
   const unpacked = await unpack(integration.own, paths, unit.carry, lines, parts.project.root);
-  if (isProblem(unpacked)) return gone(formatProblem(unpacked));
+  const unread = isProblem(unpacked) ? unpacked : laterLedger(unit.id, paths.events);
+  if (unread) return gone(formatProblem(unread));
   const child = endedChild(world, unit.id);
   const { headSha } = unit;
   if (!child?.past.result || headSha === null) return gone(unit.detail ?? `it ended as ${unit.state}`);

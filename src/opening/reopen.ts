@@ -18,7 +18,7 @@ import { VERSION } from '../platform/version.ts';
 import { loadState } from '../store/checkpoint.ts';
 import { readMessages, removeMessage } from '../store/inbox.ts';
 import { isRunning, readLease, releaseLease, writeLease } from '../store/lease.ts';
-import { repairTorn } from '../store/ledger-end.ts';
+import { laterLedger, repairTorn } from '../store/ledger-end.ts';
 import { repairMirror } from '../store/mirror.ts';
 import {
   type IterationPaths,
@@ -116,6 +116,11 @@ async function openAgain<With extends Continued>(before: ResumableFile, paths: R
   const { env } = extra;
   const { past, repaired, doubts, lost } = await recoverRun(paths);
   if (lost !== undefined) return [{ where: id, what: lost, fix: 'start a new run' }];
+  // A later Ralph has worked on it meanwhile: the results of its lanes cannot be read.
+  const later = (past.board?.lanes ?? [])
+    .flatMap(({ runs }) => runs)
+    .flatMap(run => laterLedger(run, runPaths(extra.project, run).events) ?? []);
+  if (later.length > 0) return later;
   const ready = await extra.continueWith({ file: before, paths, past, doubts });
   if (!('settings' in ready)) return ready;
   const { settings, flags = {}, changes = [] } = ready;

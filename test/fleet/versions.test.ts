@@ -1,31 +1,15 @@
 /** Two builds of Ralph on one database: the one that was built last, and one that knows a step more. */
-import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { FLEET_VERSION } from '../../src/fleet/migrations.ts';
 import { fleetRig } from '../rig/fleet.ts';
+import { laneRig, plain } from '../rig/lanes.ts';
+import { LATER_FORMAT, otherRalph } from '../rig/other-ralph.ts';
 import { describeWithPostgres, sharedPostgres } from '../rig/postgres.ts';
-import { BIN, ralph } from '../rig/ralph.ts';
+import { ralph } from '../rig/ralph.ts';
 import { CHECKED, expectEnded } from './ended.ts';
 
 const NUMBER = 'FLEET_VERSION = MIGRATIONS.at(-1)?.version ?? 0;';
 const NUMBER_PLACE = /FLEET_VERSION = MIGRATIONS\.at\(-1\)\?\.version \?\? 0;/;
-
-/** The built program that knows something more: each of these places is there once, and reads like this. */
-function otherRalph(...changes: readonly (readonly [place: RegExp, after: string])[]): string {
-  const dist = dirname(dirname(BIN));
-  // Where it finds the packages that it does not bundle.
-  const folder = mkdtempSync(join(dist, '../node_modules/.ralph-newer-'));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-  cpSync(dist, folder, { recursive: true });
-  const main = join(folder, 'bin/main.cjs');
-  const change = (text: string, [place, after]: readonly [RegExp, string]) => {
-    expect(text.split(place), place.source).toHaveLength(2);
-    return text.replace(place, () => after);
-  };
-  writeFileSync(main, changes.reduce(change, readFileSync(main, 'utf8')));
-  return join(folder, 'bin/ralph.cjs');
-}
 
 /** One more step. `minVersion`: the oldest that still works with the schema after it. */
 function newerRalph(minVersion: number): string {
@@ -86,10 +70,7 @@ describeWithPostgres('workers of two versions', () => {
     const gate = rig.gate('gate');
     const first = `echo 1 > first.txt; touch "$FLEET_AGENT/turn"; read x < "${gate.path}"; echo no > work.txt`;
     rig.does(first, 'echo done > work.txt');
-    const bin = otherRalph(
-      [/(?<=\{\s*)format: 1(?=,\s*\.\.\.)/, 'format: 2'],
-      [/(?<=, "format"\);\s*return \w+ !== void 0 && \w+ > )1/, '2'],
-    );
+    const bin = otherRalph(...LATER_FORMAT);
     const unit = await rig.submit(...CHECKED);
     const newer = rig.workerOn({ bin }, 'newer');
     await rig.until('the turn', () => rig.reached('turn'));
@@ -110,5 +91,27 @@ describeWithPostgres('workers of two versions', () => {
     rig.workerOn({ bin }, 'again');
     await rig.untilState(unit, 'done');
     await expectEnded(rig, unit, { fence: 3, turns: 2 });
+  });
+
+  test('stop a list of which a newer one has done a story, and say why', async () => {
+    const lanes = laneRig([plain('US-001')]);
+    const rig = fleetRig(await postgres().createDatabase(), lanes);
+    const submit = ['submit', 'loop', 'Take its only slot', '--check', 'true', '--agent', 'claude', '--json'];
+    const { unit: other } = JSON.parse(await rig.fleet(...submit));
+    const gate = rig.gate('gate');
+    lanes.does(other, 'task', `touch "$FLEET_AGENT/turn"; read x < "${gate.path}"`);
+    rig.worker('older', '--slots', '1');
+    await rig.until('the turn', () => rig.reached('turn'));
+    const unit = await rig.submit('--check', 'test -f README.md');
+    await rig.untilState(unit, 'running');
+    const bin = otherRalph(...LATER_FORMAT);
+    rig.workerOn({ bin }, 'newer');
+    await rig.untilState(unit, 'stopped');
+    const [row] = await rig.sql('select stop_reason, detail from ralph.unit where id = $1', unit);
+    expect(row).toEqual({
+      stop_reason: 'needs_you',
+      detail: expect.stringMatching(/US-001: .*version 2 of the format.*update Ralph/),
+    });
+    expect(rig.remote.git('log', '--format=%s', `ralph/${unit}/_int`)).not.toContain('US-001');
   });
 });

@@ -1,10 +1,11 @@
 /** What may go wrong with a parallel run: bad input, limits, signals, and agents that reach for the queue. */
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { storyList } from '../domain/stories/stories.ts';
 import { landedFiles, laneRig, plain, resultIn, rigFor, runParallel, startParallel } from '../rig/lanes.ts';
-import { ralph, startRalph } from '../rig/ralph.ts';
+import { LATER_FORMAT, otherRalph } from '../rig/other-ralph.ts';
+import { BIN, ralph, startRalph } from '../rig/ralph.ts';
 import { folder, repo } from '../rig/repo.ts';
 
 const CHECK = ['--check', 'test -f README.md'] as const;
@@ -234,4 +235,39 @@ it('a worktree that disappears is noticed at once: the turn is ended, and taken 
   expect(result.stopReason, stderr).toBe('all_checks_passed');
   expect(flat(stderr)).toContain('T1: Its worktree has disappeared.');
   expect(landedFiles(rig, 'main')['work/one']).toBe('1\n');
+});
+
+it('a ledger of one lane in a later format: nothing is done by a Ralph that does not read it', async () => {
+  const rig = laneRig([plain('US-001'), plain('US-002', { dependsOn: ['US-001'] })]);
+  const wait = 'touch $LANE_AGENT/in-$STORY; while test -e $LANE_AGENT/hold; do sleep 0.05; done';
+  for (const id of ['US-001', 'US-002'])
+    rig.does(id, 'implement', `${wait}; mkdir -p work; echo 1 > work/${id}`);
+  const hold = join(rig.orders, 'hold');
+  writeFileSync(hold, '');
+  const killIn = async (story: string, args: readonly string[], bin = BIN) => {
+    const running = startRalph(args, { ...rig.options, bin });
+    await vi.waitFor(() => expect(existsSync(join(rig.orders, `in-${story}`))).toBe(true), 60_000);
+    running.process.kill('SIGKILL');
+    await running.finished;
+  };
+  await killIn('US-001', ['prd', 'run', '--agent', 'claude', '--parallel', '2', ...CHECK]);
+  rmSync(hold);
+  rig.does('US-002', 'implement', `touch $LANE_AGENT/hold; ${wait}; mkdir -p work; echo 1 > work/US-002`);
+  const later = otherRalph(...LATER_FORMAT);
+  await killIn('US-002', ['resume'], later);
+  rmSync(hold);
+  const [turns, refs] = [rig.turns().length, rig.project.git('for-each-ref')];
+  const { code, stdout, stderr } = await ralph(['resume'], rig.options);
+  expect([code, stdout, flat(stderr)]).toEqual([
+    2,
+    '',
+    expect.stringMatching(/US-002: .*version 2.*update Ralph/),
+  ]);
+  expect([rig.turns().length, rig.project.git('for-each-ref')]).toEqual([turns, refs]);
+  rig.does('US-002', 'implement', 'mkdir -p work; echo 1 > work/US-002');
+  const ended = await ralph(['resume', '--json'], { ...rig.options, bin: later });
+  expect([ended.code, ended.stderr]).toEqual([0, expect.anything()]);
+  expect(Object.keys(landedFiles(rig, 'ralph/demo'))).toEqual(
+    expect.arrayContaining(['work/US-001', 'work/US-002']),
+  );
 });
