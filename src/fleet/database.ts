@@ -121,6 +121,8 @@ function settings(patience = PATIENCE) {
     application_name: 'ralph',
     connectionTimeoutMillis: Math.min(10_000, patience),
     statement_timeout: patience,
+    // Longer than a worker that was stopped keeps its locks.
+    lock_timeout: patience / 2,
     query_timeout: patience * 1.2,
     // A worker that was stopped, or whose network was cut, must not keep its locks.
     idle_in_transaction_session_timeout: 10_000,
@@ -296,6 +298,13 @@ interface Row {
   readonly fix: string;
 }
 
+const LOCKED = /^55P03$/;
+
+/** Somebody else has what a statement needs; the database itself answers. */
+export function isLocked(error: unknown): boolean {
+  return LOCKED.test(errorCode(error) ?? '');
+}
+
 /** The first that fits counts: a refusal for want of TLS has the code of a wrong user. */
 const ROWS: readonly Row[] = [
   {
@@ -348,6 +357,11 @@ const ROWS: readonly Row[] = [
     sign: /^53300$/,
     what: 'the server has no connection left',
     fix: 'raise max_connections there, or start fewer workers',
+  },
+  {
+    sign: LOCKED,
+    what: 'another connection holds a lock that this waits for',
+    fix: 'try again; `select pid, xact_start, query from pg_stat_activity order by xact_start` shows the oldest transaction first, and `select pg_terminate_backend(PID)` ends it',
   },
   {
     sign: /^57014$/,

@@ -43,7 +43,12 @@ const BEAT = 3_000;
 const AGAIN = 500;
 
 /** A job that was claimed by somebody else meanwhile is not touched: its unit says so by its fence. */
-export function keepBeating({ boss, ask }: Database, jobs: () => readonly Job[]): { end(): void } {
+export function keepBeating(
+  { boss, ask }: Database,
+  jobs: () => readonly Job[],
+  /** undefined: it did arrive. */
+  troubled: (error: unknown) => void,
+): { end(): void } {
   let timer: NodeJS.Timeout;
   let hasEnded = false;
   const beat = async () => {
@@ -58,8 +63,14 @@ export function keepBeating({ boss, ask }: Database, jobs: () => readonly Job[])
       timer = setTimeout(
         () =>
           void beat().then(
-            () => next(BEAT),
-            () => next(AGAIN),
+            () => {
+              troubled(undefined);
+              next(BEAT);
+            },
+            error => {
+              troubled(error);
+              next(AGAIN);
+            },
           ),
         wait,
       );

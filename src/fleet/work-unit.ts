@@ -18,7 +18,7 @@ import { createIntegration } from '../workspace/integration.ts';
 import { openRemote, type Remote } from '../workspace/remote.ts';
 import { openStoryBranch } from '../workspace/story-branch.ts';
 import { collectArtifacts, putArtifacts } from './artifacts.ts';
-import { untilAnswered } from './away.ts';
+import { type Patience, untilAnswered } from './away.ts';
 import { unitBudget } from './budget.ts';
 import { createCarrier } from './carry.ts';
 import { heardIn, messageName, openCommands, type UnitCommand } from './commands.ts';
@@ -307,9 +307,12 @@ async function finish(
   const isOthers = unit.kind === 'prd' || (await hasPullRequest(database, unit.id));
   const shown = isOthers ? undefined : await remote.show(shownAs(unit, head));
   if (shown) say('not-shown', unit.id, { why: formatProblem(shown) });
-  if (shown?.answer === 'stop') await noteNotShown(database, unit, formatProblem(shown));
+  const lasting = patienceOf(world, held);
+  if (shown?.answer === 'stop')
+    await untilAnswered(database, () => noteNotShown(database, unit, formatProblem(shown)), lasting);
   // Else whoever gets the job tries it again.
-  if (!shown || shown.answer === 'stop') await world.finishJob(database);
+  if (!shown || shown.answer === 'stop')
+    await untilAnswered(database, () => world.finishJob(database), lasting);
   say(state, unit.id, { reason: stopReason, head });
   return false;
 }
@@ -321,14 +324,17 @@ async function release(
   ending: Ending,
   endLease: (tx: Querying) => Promise<unknown> = world.finishJob,
 ): Promise<boolean> {
-  const { unit, cut } = held;
+  const { unit } = held;
   const give = () =>
     releaseUnit(world.database, unit, ending, async tx => {
       await keepFiles(tx, world, unit);
       await endLease(tx);
     });
-  const patience = { troubled: (error: unknown) => troubled(world, held, error), abort: cut };
-  return (await untilAnswered(world.database, give, patience)) === true;
+  return (await untilAnswered(world.database, give, patienceOf(world, held))) === true;
+}
+
+function patienceOf(world: UnitWorld, held: Held): Patience {
+  return { troubled: error => troubled(world, held, error), abort: held.cut };
 }
 
 /** For readers on other machines. */

@@ -9,8 +9,8 @@ import { formatProblem, type Problem } from '../domain/text/problem.ts';
 import { createWakeUp } from '../engine/wait.ts';
 import { admit, allowsRepo } from './admission.ts';
 import { untilAnswered } from './away.ts';
-import { standingOf } from './commands.ts';
-import type { Querying } from './database.ts';
+import { type Standing, standingOf } from './commands.ts';
+import { isLocked, type Querying } from './database.ts';
 import { completeJob, type Job, keepBeating, LEASE_TIME } from './lease.ts';
 import type { ShownUnit } from './place.ts';
 import { flawOf, type Queued, queueOf } from './unit.ts';
@@ -66,13 +66,19 @@ interface State {
   /** Those whose branch is being shown. */
   readonly showing: Set<string>;
   reported: { readonly at: number; readonly busy: number };
-  /** Why the database does not answer. */
-  trouble: string | undefined;
+  /** Why the database does not answer, by what is not done then. */
+  readonly troubles: Map<Trouble, string>;
   /** Milliseconds since 1970: when it answered again. */
   backSince: number;
   isWatching: boolean;
+  /** Units are being taken: one that is locked holds up the others, and no command. */
+  isTaking: boolean;
+  /** There was something to take when that was last looked at. */
+  hasTaken: boolean;
   isDraining: boolean;
 }
+
+type Trouble = 'database' | 'cannot-take' | 'no-sign-of-life';
 
 export function createWorker(options: WorkerOptions) {
   const { slots } = options;
@@ -83,9 +89,11 @@ export function createWorker(options: WorkerOptions) {
     wakeUp: createWakeUp(),
     showing: new Set(),
     reported: { at: 0, busy: 0 },
-    trouble: undefined,
+    troubles: new Map(),
     backSince: 0,
     isWatching: false,
+    isTaking: false,
+    hasTaken: true,
     isDraining: false,
   };
   options.draining.addEventListener('abort', () => drain(state));
@@ -99,21 +107,23 @@ export function createWorker(options: WorkerOptions) {
 async function work(options: WorkerOptions, state: State): Promise<void> {
   const { database, worker, once, draining } = options;
   const { held, wakeUp } = state;
-  const troubled = (error: unknown) => sayTrouble(options, state, error);
+  const troubled = (error: unknown) => sayTrouble(options, state, 'database', error);
   await untilAnswered(database, () => register(options), { troubled, abort: draining });
-  const beats = keepBeating(database, () => [...held.values()].map(({ job }) => job));
+  const jobs = () => [...held.values()].map(({ job }) => job);
+  const beats = keepBeating(database, jobs, error => {
+    if (error === undefined || isLocked(error)) sayTrouble(options, state, 'no-sign-of-life', error);
+  });
   const flushes = setInterval(() => {
     for (const { held: each } of held.values()) void each.flush();
   }, TICK);
   try {
     for (;;) {
-      const hasTaken = await look(options, state).catch(error => {
-        troubled(error);
-        return false;
-      });
-      const isIdle = held.size === 0 && state.showing.size === 0 && !hasTaken;
-      if (isIdle && (state.isDraining || (once && !(await isWaited(options).catch(() => true))))) return;
-      if (!hasTaken) await wakeUp.wait(TICK);
+      const standing = await look(options, state).catch(troubled);
+      const isIdle = held.size === 0 && state.showing.size === 0 && !state.isTaking;
+      const isOver = async () => once && !state.hasTaken && !(await isWaited(options).catch(() => true));
+      if (isIdle && (state.isDraining || (await isOver()))) return;
+      if (standing && !state.isDraining && !state.isTaking) void takeMore(options, state, standing);
+      await wakeUp.wait(TICK);
     }
   } finally {
     beats.end();
@@ -138,9 +148,9 @@ function drain(state: State): void {
   state.wakeUp.wake();
 }
 
-/** Takes commands, and units as it has room; returns whether there may be more. */
-async function look(options: WorkerOptions, state: State): Promise<boolean> {
-  const { database, slots, say } = options;
+/** Takes commands. */
+async function look(options: WorkerOptions, state: State): Promise<Standing> {
+  const { database, say } = options;
   const { held } = state;
   const ids = [...held.keys()];
   const standing = await standingOf(database, options, ids);
@@ -154,15 +164,30 @@ async function look(options: WorkerOptions, state: State): Promise<boolean> {
     if (ids.includes(id) && standing.fences.get(id) !== each.unit.fence) each.lost();
   for (const [id, how] of standing.cancels) held.get(id)?.held.cancel(how);
   for (const command of standing.commands) held.get(command.unit)?.held.tell(command);
-  if (state.isDraining) return false;
-  const { labels, version, repos } = options;
+  return standing;
+}
+
+/** As many units as it has room for. Must not throw. */
+async function takeMore(options: WorkerOptions, state: State, standing: Standing): Promise<void> {
+  const { database, slots, labels, version, repos } = options;
   const free = slots - busy(state);
-  const canAdmit = standing.mayBeginList || (standing.mayBegin && free > 0);
-  const admitted = canAdmit ? await admit(database, { free, labels, version, repos }) : 0;
-  if (!standing.hasJobs && admitted === 0) return false;
-  const room = { free, lists: MOST_LISTS - held.size };
-  const taken = await fetchJobs(options, room, (job, id) => take(options, state, job, id));
-  return taken > 0 || admitted > 0;
+  state.isTaking = true;
+  state.hasTaken = false;
+  try {
+    const canAdmit = standing.mayBeginList || (standing.mayBegin && free > 0);
+    const admitted = canAdmit ? await admit(database, { free, labels, version, repos }) : 0;
+    const room = { free, lists: MOST_LISTS - state.held.size };
+    const taken =
+      standing.hasJobs || admitted > 0
+        ? await fetchJobs(options, room, (job, id) => take(options, state, job, id))
+        : 0;
+    state.hasTaken = taken > 0 || admitted > 0;
+    sayTrouble(options, state, 'cannot-take', undefined);
+  } catch (error) {
+    sayTrouble(options, state, isLocked(error) ? 'cannot-take' : 'database', error);
+  }
+  state.isTaking = false;
+  if (state.hasTaken) state.wakeUp.wake();
 }
 
 /** A database that was away was so for all: others have time to show that they are there before their units are given away. */
@@ -171,14 +196,20 @@ function answered(options: WorkerOptions, state: State): void {
   const now = Date.now();
   if (now - figures.answeredAt > LEASE_TIME / 2) state.backSince = now;
   figures.answeredAt = now;
-  sayTrouble(options, state, undefined);
+  sayTrouble(options, state, 'database', undefined);
 }
 
 /** Each reason once, and when it is over. */
-function sayTrouble({ say, database }: WorkerOptions, state: State, error: unknown): void {
+function sayTrouble(
+  { say, database }: WorkerOptions,
+  { troubles }: State,
+  what: Trouble,
+  error: unknown,
+): void {
   const why = error === undefined ? undefined : database.words(error);
-  if (why !== state.trouble) say('database', '', { why: why ?? 'it answers again' });
-  state.trouble = why;
+  if (why !== troubles.get(what)) say(what, '', { why: why ?? 'it answers again' });
+  if (why === undefined) troubles.delete(what);
+  else troubles.set(what, why);
 }
 
 /** Jobs of workers that died are given to others. By whoever sees first that nobody did for a second. */
@@ -219,6 +250,8 @@ async function take(options: WorkerOptions, state: State, job: Job, id: string):
   figures.taken++;
   const each = holdUnit(claim, { ...options, finishJob, onLost: () => figures.lost++ });
   held.set(id, { held: each, job });
+  // Asked to end while it was claimed.
+  if (state.isDraining) each.leave('now');
   void each.over
     .catch(error => options.say('failed', id, { why: database.words(error) }))
     .finally(() => {
