@@ -133,6 +133,11 @@ export function shows(call: Call, signs: Signs): boolean | undefined {
 /** A test of the first word that is no flag. */
 export const verb = (names: RegExp) => (call: Call) => names.test(operands(call)[0] ?? '');
 
+/** A file that is what the command gets on its stdin, or from a substitution. */
+export function isStdin(file: string): boolean {
+  return file.includes(UNKNOWN) || /^(?:-|\/dev\/(?:stdin|fd\/\d+)|\/proc\/[^/]+\/fd\/\d+)$/.test(file);
+}
+
 /** The same row for several names. */
 export function rows<Row>(names: string, row: Row): Readonly<Record<string, Row>> {
   return Object.fromEntries(names.split(' ').map(name => [name, row]));

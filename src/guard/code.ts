@@ -1,5 +1,6 @@
 /** Programs in other languages on a command line: the shell commands in them, and the harm they do by themselves. */
-import { type Call, operands, UNKNOWN, values } from './call.ts';
+import { type Call, isStdin, operands, values } from './call.ts';
+import { unescaped } from './printed.ts';
 
 const LANGUAGES: readonly { readonly name: RegExp; readonly flags: readonly string[] }[] = [
   { name: /^(?:python[\d.]*|pypy\d*)$/, flags: ['c'] },
@@ -24,7 +25,7 @@ export function codeOf(call: Call): string | undefined {
   );
   const code = [...given, ...values(call, ...language.flags)].join('\n');
   if (code !== '') return code;
-  return operands(call).every(word => word === '-') ? input : undefined;
+  return isStdin(operands(call)[0] ?? '-') ? input : undefined;
 }
 
 /** `-f FILE` and `-e TEXT` instead of the first operand. */
@@ -32,20 +33,22 @@ function awkCode(call: Call): string | undefined {
   const [text] = values(call, 'e', 'source');
   const [file] = values(call, 'f', 'file');
   if (file === undefined) return text ?? operands(call)[0];
-  return file === '-' || file.includes(UNKNOWN) ? call.input : undefined;
+  return isStdin(file) ? call.input : undefined;
 }
 
 /** A call that passes text to a shell or starts a program; awk has pipes. */
 const STARTS =
-  /\b(?:os\.(?:system|popen|exec\w*|spawn\w*)|subprocess|popen|system|exec(?:Sync|File|FileSync|v|vp|l|lp)?|spawn(?:Sync)?|child_process|shell_exec|passthru|proc_open|Kernel\.|IO\.popen|%x|qx|do shell script|Bun\.\$|os\.execute)\b|`|\|&?\s*(?:getline\b|")/;
+  /\b(?:os\.(?:system|popen|exec\w*|spawn\w*)|subprocess|popen|system|exec(?:Sync|File|FileSync|v|vp|l|lp)?|spawn(?:Sync)?|child_process|shell_exec|passthru|proc_open|Kernel\.|IO\.popen|qx|do shell script|Deno\.Command|Bun\.\$|os\.execute)\b|%x\W|\bopen\b[^;\n]*\||`|\|&?\s*(?:getline\b|")/;
 const LITERAL =
   /'''([\s\S]*?)'''|"""([\s\S]*?)"""|'((?:\\.|[^'\\])*)'|"((?:\\.|[^"\\])*)"|`((?:\\.|[^`\\])*)`|(?:\bq[qxw]?|%[xqQ])\s*[({[<|/!]([^)}\]>|/!]{0,400}(?:[/!|][^)}\]>]{0,400})?)[)}\]>|/!]/g;
 const LIST = /[[(]\s*((?:(?:'[^']*'|"[^"]*")\s*,\s*)+(?:'[^']*'|"[^"]*")\s*,?)\s*[\])]/g;
 
+export const startsOthers = (code: string) => STARTS.test(code);
+
 /** What of a program would be run by a shell: its texts, where it starts something at all. A mention is no call. */
 export function shellTextsIn(call: Call): readonly string[] {
   const code = codeOf(call);
-  if (code === undefined || !STARTS.test(code)) return [];
+  if (code === undefined || !startsOthers(code)) return [];
   const texts = [...code.matchAll(LITERAL)].map(
     found => found.slice(1).find(text => text !== undefined) ?? '',
   );
@@ -55,7 +58,29 @@ export function shellTextsIn(call: Call): readonly string[] {
       .join(' '),
   );
   const first = [...code.matchAll(FIRST)].map(found => found[1] ?? found[2] ?? '');
-  return [...texts.map(text => text.replace(/\\(["'`\\])/g, '$1')), ...lists].filter(isCommand).concat(first);
+  const plain = texts.map(text => text.replace(/\\(["'`\\])/g, '$1'));
+  return [...plain, ...plain.flatMap(decodings), ...lists, ...numbered(code)].filter(isCommand).concat(first);
+}
+
+/** What a text is when it is decoded, or turned round. */
+function decodings(text: string): readonly string[] {
+  const open = text.replace(/\s*\|\s*$/, '');
+  return [
+    ...(open === text ? [] : [open]),
+    ...(text.includes('\\') ? [unescaped(text)] : []),
+    ...(/^(?:[0-9a-f]{2}){4,}$/i.test(text) ? [Buffer.from(text, 'hex').toString()] : []),
+    ...(/^[\w+/=-]{8,}$/.test(text) ? [Buffer.from(text, 'base64').toString()] : []),
+    ...(text.length > LONGEST_TURNED ? [] : [[...text].reverse().join('')]),
+  ].flatMap(each => [each, ...[...each.matchAll(LITERAL)].flatMap(found => found.slice(1).filter(Boolean))]);
+}
+
+const LONGEST_TURNED = 1_000;
+
+/** A text as a list of the numbers of its letters. */
+function numbered(code: string): readonly string[] {
+  return [...code.matchAll(/(?:\b\d{2,3}\s*,\s*){4,}\d{2,3}\b/g)].map(([list]) =>
+    String.fromCharCode(...list.split(',', LONGEST_TURNED).map(Number)),
+  );
 }
 
 /** What is the first argument of such a call is a command, even if it is one word. */

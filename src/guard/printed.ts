@@ -45,7 +45,8 @@ function decoded(input: string | undefined, as: 'base64' | 'hex'): string | unde
   return input === undefined ? undefined : Buffer.from(input.replace(/\s+/g, ''), as).toString('utf8');
 }
 
-function unescaped(text: string): string {
+/** Letters that are written by their numbers. */
+export function unescaped(text: string): string {
   return text.replace(
     /\\(?:x([0-9a-fA-F]{1,2})|0?([0-7]{1,3})|u([0-9a-fA-F]{1,4})|(.))/g,
     (_, hex, octal, unicode, plain) => {

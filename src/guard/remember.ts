@@ -16,7 +16,8 @@ export function remember(call: Call, scope: Scope, notes: Notes, home: string | 
   if (['export', 'declare', 'typeset', 'local', 'readonly'].includes(name)) {
     for (const word of args) {
       const [, key, value] = /^([A-Za-z_]\w*)=(.*)$/s.exec(word) ?? [];
-      if (key !== undefined) scope.vars.set(key, value ?? '');
+      const isName = args.some(each => /^-[a-zA-Z]*n/.test(each));
+      if (key !== undefined) scope.vars.set(key, (isName ? scope.vars.get(value ?? '') : value) ?? '');
     }
   }
   if (name === 'read')

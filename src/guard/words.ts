@@ -127,6 +127,12 @@ function parameter(part: Extract<WordPart, { readonly type: 'ParameterExpansion'
       return isOpen
         ? UNKNOWN
         : value.replaceAll(textOf(operation.pattern, by), () => textOf(operation.replacement, by));
+    case 'Remove': {
+      const cut = textOf(operation.operand, by);
+      if (isOpen || /[*?[]/.test(cut)) return isOpen ? UNKNOWN : value;
+      if (operation.operator.startsWith('#')) return value.startsWith(cut) ? value.slice(cut.length) : value;
+      return value.endsWith(cut) ? value.slice(0, value.length - cut.length) : value;
+    }
     case 'CaseModification':
       return operation.operator.startsWith('^') ? value.toUpperCase() : value.toLowerCase();
     default:

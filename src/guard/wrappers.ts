@@ -1,7 +1,7 @@
 /** The commands that run other commands: what each of them would run. */
 import { ENV, skipped, WRAPPERS } from '../domain/text/wrappers.ts';
-import { afterGlobals, type Call, has, operands, rowOf, rows, UNKNOWN, values } from './call.ts';
-import { shellTextsIn } from './code.ts';
+import { afterGlobals, type Call, has, isStdin, operands, rowOf, rows, UNKNOWN, values } from './call.ts';
+import { codeOf, shellTextsIn, startsOthers } from './code.ts';
 import { composed, container, type Inner, NOTHING, podded, runs, ssh } from './inner.ts';
 import { printed } from './printed.ts';
 
@@ -22,11 +22,6 @@ export function innerOf(call: Call, first: string): Inner {
   return first.includes('/') && /\.(?:sh|bash|zsh)$|^\.{0,2}\/[^.]+$/.test(first)
     ? { ...NOTHING, files: [first] }
     : NOTHING;
-}
-
-/** A file that is what the command gets on its stdin, or from a substitution. */
-export function isStdin(file: string): boolean {
-  return file.includes(UNKNOWN) || /^(?:-|\/dev\/(?:stdin|fd\/\d+)|\/proc\/[^/]+\/fd\/\d+)$/.test(file);
 }
 
 /** `-c TEXT` (also among other flags), a file, or what comes on its stdin. */
@@ -66,9 +61,12 @@ const SPECIAL: Readonly<Record<string, (call: Call) => Inner>> = {
     return scripts.length > 0 ? { ...NOTHING, scripts } : runs(...own);
   },
   ...rows('vim vi nvim ex', edited),
-  sed: ({ args }) => ({
+  sed: ({ args, input }) => ({
     ...NOTHING,
-    scripts: args.flatMap(word => /(?:^|[;\d$}]\s*)e\s+(.+)$/.exec(word)?.[1] ?? []),
+    scripts: [
+      ...args.flatMap(word => /(?:^|[;\d$}]\s*)e\s+(.+)$/.exec(word)?.[1] ?? []),
+      ...(args.some(word => /(?:^|[;\d$}/])e$/.test(word)) ? (input?.split('\n', MOST_LINES) ?? []) : []),
+    ],
     guessed: true,
   }),
   tar: call => ({
@@ -130,14 +128,14 @@ function env({ args }: Call): Inner {
   const at = args.findIndex(word => /^-[a-zA-Z]*S|^--split-string\b/.test(word));
   if (at < 0) return runs(...skipped(args, ENV));
   const own = (args[at] ?? '').replace(/^--split-string=?|^-[a-zA-Z]*?S/, '');
-  return { ...NOTHING, scripts: [[own, ...args.slice(at + 1)].join(' ')] };
+  return { ...NOTHING, scripts: [[own, ...args.slice(at + 1)].join(' ').replaceAll('\\_', ' ')] };
 }
 
 const MOST_LINES = 2_000;
 
 /** What it is ordered to do without a file of the project: each line, and what stands behind a colon or in `$(shell …)`. */
 function make(call: Call): Inner {
-  const files = values(call, 'f', 'file', 'makefile').filter(file => file === '-' || file.includes(UNKNOWN));
+  const files = values(call, 'f', 'file', 'makefile').filter(file => file === '' || isStdin(file));
   const texts = [...values(call, 'E', 'eval'), ...(files.length > 0 ? [call.input ?? ''] : [])];
   const lines = texts.join('\n').split('\n', MOST_LINES);
   const recipes = lines.map(text => text.replace(/^[^\t]*?:[^;]*;?|^\t/, '').replace(/^[@+-]+/, ''));
@@ -160,17 +158,45 @@ const READERS = new Set(
 );
 
 /**
- * Of a program that nobody knows here: it may run what it is given, from any of its words on, or as a text.
+ * Of a program that nobody knows here: it may run what it is given, from any of its words on, or as a text. Of one that is known, the texts:
+ * most have flags that take a command, and a list of those ends somewhere.
  */
-export function maybeRuns({ name, args, input = '' }: Call): Inner {
-  if (READERS.has(name) || isShell(name) || rowOf(WRAPPERS, name) || rowOf(SPECIAL, name)) return NOTHING;
+export function maybeRuns(call: Call): Inner {
+  const { name, args, input = '' } = call;
+  const code = codeOf(call);
+  if (READERS.has(name) || isShell(name) || rowOf(WRAPPERS, name)) return NOTHING;
+  if (code !== undefined && !startsOthers(code)) return NOTHING;
+  const isKnown = rowOf(SPECIAL, name) !== undefined;
   const starts = args.flatMap((word, at) => (/^(?:[\w.-]*\/)*[a-z][\w.+-]*$/.test(word) ? [at] : []));
-  const texts = [...args.map(word => word.replace(/^--?[\w-]+=/, '')), input];
+  const texts = args.flatMap((word, at) =>
+    isMessage(word, args[at - 1]) ? [] : textsOf(word, args[at - 1]),
+  );
+  const lines = isKnown ? [] : [input, ...input.split('\n', MOST_LINES).flatMap(line => textsOf(line))];
   return {
     ...NOTHING,
-    commands: starts.slice(0, MOST_STARTS).map(at => args.slice(at)),
-    scripts: guesses(texts).map(text => text.replace(/^\.?(?:shell|spawn|system|run|start|!)\s+/, '')),
+    commands: isKnown ? [] : starts.slice(0, MOST_STARTS).map(at => args.slice(at)),
+    scripts: guesses([...texts, ...lines]),
   };
+}
+
+/** For people, or to be looked for. */
+function isMessage(word: string, before = ''): boolean {
+  const flag = /^--(?:message|title|body|notes?|description|grep|author|trailer|reason)\b/;
+  return (
+    /^-[SG]./.test(word) || flag.test(word) || flag.test(before) || /^-(?:[a-zA-Z]*m|[SG])$/.test(before)
+  );
+}
+
+/** A word as a command: whole, in brackets, and where it is the value of a flag, behind the name of a setting of its own. */
+function textsOf(word: string, before = ''): readonly string[] {
+  if (!/\S\s+\S/.test(word)) return [];
+  const value = word.replace(/^(?:--?[\w-]+=|-[a-zA-Z](?=\S))/, '');
+  const isValue = value !== word || before.startsWith('-');
+  const inner = [...value.matchAll(/[`({]\s*["']?([^"'`(){}]+)/g)].map(found => found[1] ?? '');
+  return [value, ...inner].flatMap(text => {
+    const bare = text.replace(/^(?:ext::)?[\s+:.|\\]*!?\s*(?:(?:shell|spawn|system|run|start)\s+)?/, '');
+    return isValue ? [text, bare, bare.replace(/^[a-zA-Z][\w.-]*(?:=["']?|\s+)|["']$/g, '')] : [text, bare];
+  });
 }
 
 /** More words than a wrapper has of its own. */
@@ -188,7 +214,7 @@ export function maybeNamed(call: Call): readonly string[] {
   const sets = /^(?:export|declare|typeset|readonly|env|sudo|cross-env)$/.test(name) ? args : [];
   const pairs = [...sets.filter(word => /^\w+=/.test(word)), ...(name === 'git' ? values(call, 'c') : [])];
   const named = [...pairs.map(each => each.replace(/^[^=]*=/, '')), ...assigned.map(each => each.value)];
-  return guesses(named.map(value => value.replace(/^\s*[|!]/, '')));
+  return guesses(named.map(value => value.replace(/^\s*(?:'[\w.]+=)?[|!]|'$/g, '')));
 }
 
 function called(call: Call, args: readonly string[]): Inner {
@@ -207,7 +233,9 @@ function given({ args }: Call): Inner {
 function edited(call: Call): Inner {
   return {
     ...NOTHING,
-    scripts: values(call, 'c', 'cmd').flatMap(each => /^:?!(.+)$/s.exec(each)?.[1] ?? []),
+    scripts: [...values(call, 'c', 'cmd'), ...(call.input?.split('\n', MOST_LINES) ?? [])].flatMap(
+      each => /^:?!(.+)$/s.exec(each)?.[1] ?? [],
+    ),
     guessed: true,
   };
 }

@@ -6,7 +6,7 @@ import { WORLD } from './corpus.ts';
 const HARM = ['rm -rf /', 'rm -rf ~', 'git push --force origin main', 'echo x > test/a.test.ts'];
 
 /** A command that runs `text`. */
-const CARRIERS: Readonly<Record<string, (text: string) => string>> = {
+const CARRIERS: Record<string, (text: string) => string> = {
   'dot from stdin, here-string': text => `. /dev/stdin <<<'${text}'`,
   'source from stdin, here-string': text => `source /dev/stdin <<< '${text}'`,
   'dot from stdin, here-document': text => `. /dev/stdin <<'E'\n${text}\nE`,
@@ -62,6 +62,60 @@ const CARRIERS: Readonly<Record<string, (text: string) => string>> = {
   nested: text => `sh -c "sh -c '${text}'"`,
   'stdin of the outer shell': text => `sh -c 'exec sh' <<<'${text}'`,
 };
+
+/** Text that is run: turned, encoded, or by the flag of a program that is known for something else. */
+const hex = (text: string) => Buffer.from(text).toString('hex');
+const numbers = (text: string) => [...Buffer.from(text)].join(',');
+const letters = (text: string) => [...Buffer.from(text)].map(each => `\\x${each.toString(16)}`).join('');
+const turned = (text: string) => [...text].reverse().join('');
+
+Object.assign(CARRIERS, {
+  'env, split, with its own blanks': text => `env -S 'sh\\_-c\\_"${text}"'`,
+  'settings of git in a variable': text => `GIT_CONFIG_PARAMETERS="'alias.x=!${text}'" git x`,
+  'git ls-remote': text => `git ls-remote --upload-pack='${text}' .`,
+  'git clone': text => `git clone -u '${text}' . /tmp/x`,
+  'git clone of a command': text => `git clone "ext::sh -c '${text}'" /tmp/x`,
+  'git push': text => `git push --receive-pack='${text}' . HEAD`,
+  'git difftool': text => `git difftool -x '${text}' HEAD~1`,
+  'git grep': text => `git grep -O'${text}' foo`,
+  'git archive': text => `git archive --remote=. --exec='${text}' HEAD`,
+  'make of stdin by its path': text => `printf 'a:;${text}\\n' | make -f /dev/stdin`,
+  'make of a substitution': text => `make --file=<(printf 'a:;${text}\\n')`,
+  'awk of stdin by its path': text => `echo 'BEGIN{system("${text}")}' | awk -f /dev/stdin`,
+  'perl of a substitution': text => `perl <(echo 'system("${text}")')`,
+  'perl, a pipe': text => `perl -e 'open(F, "${text} |")'`,
+  'perl, packed': text => `perl -e 'system(pack("H*","${hex(text)}"))'`,
+  'ruby, in brackets': text => `ruby -e '%x(${text})'`,
+  'python, by numbers': text => `python3 -c 'import os; os.system("".join(map(chr,[${numbers(text)}])))'`,
+  'python, by escapes': text => `python3 -c 'import os; os.system("${letters(text)}")'`,
+  'python, turned round': text => `python3 -c 'import os; os.system("${turned(text)}"[::-1])'`,
+  'python, a module': text => `python3 -m timeit -s 'import os' 'os.system("${text}")'`,
+  'node, in base64': text =>
+    `node -e 'require("child_process").execSync(atob("${Buffer.from(text).toString('base64')}"))'`,
+  'node, an address': text =>
+    `node --import 'data:text/javascript,require("child_process").execSync("${text}")' x.js`,
+  deno: text => `deno eval 'new Deno.Command("sh",{args:["-c","${text}"]}).outputSync()'`,
+  'ssh, to connect': text => `ssh -o ProxyCommand='${text}' x`,
+  'ssh, in one word': text => `ssh -oProxyCommand='${text}' x`,
+  'ssh, with a blank': text => `ssh -o "ProxyCommand ${text}" x`,
+  'ssh, when it is connected': text => `ssh -o PermitLocalCommand=yes -o LocalCommand='${text}' x`,
+  'ssh, for its hosts': text => `ssh -o KnownHostsCommand='${text}' x`,
+  'tar, for the next volume': text => `tar -cML1 -F '${text}' -f x.tar a`,
+  'tar, to connect': text => `tar --rsh-command='${text}' -cf h:x a`,
+  'sed of stdin': text => `echo '${text}' | sed e`,
+  'sed, replaced': text => `sed 's/.*/${text.replaceAll('/', '\\/')}/e' f`,
+  'vim, a function': text => `vim -c 'call system("${text}")' -c q`,
+  'vim, with a plus': text => `vim '+!${text}' +q`,
+  'an editor of lines': text => `printf '!${text}\\nq\\n' | ex -s`,
+  'a variable without its beginning': text => `X='x${text}'; eval "\${X#x}"`,
+  'a name of a variable': text => `Y='${text}'; declare -n X=Y; eval "$X"`,
+  'script, with a long flag': text => `script --command '${text}' /dev/null`,
+  'yarn exec': text => `yarn exec '${text}'`,
+  'cargo, a setting': text => `cargo --config 'build.rustc-wrapper="${text}"' build`,
+  m4: text => `m4 <<< 'syscmd(${text})'`,
+  julia: text => `julia -e 'run(\`${text}\`)'`,
+  gnuplot: text => `gnuplot -e 'system("${text}")'`,
+} satisfies typeof CARRIERS);
 
 test.each(Object.keys(CARRIERS))('%s', name => {
   const carry = CARRIERS[name] ?? (text => text);

@@ -1,8 +1,8 @@
 /** What leaves the machine, who gets in, what is secret, what is hidden: categories 4, 5, 6, 12. */
-import { afterGlobals, type Call, has, operands, sub, UNKNOWN, values } from '../call.ts';
+import { afterGlobals, type Call, has, isStdin, operands, sub, UNKNOWN, values } from '../call.ts';
 import { codeOf } from '../code.ts';
 import { type Rule, rule, type Scene } from '../rule.ts';
-import { isShell, isStdin } from '../wrappers.ts';
+import { isShell } from '../wrappers.ts';
 
 const isLocal = (text: string) =>
   /(?:^|[/@\s])(?:localhost|127\.\d+\.\d+\.\d+|0\.0\.0\.0|\[?::1\]?|host\.docker\.internal)(?:[:/\s]|$)/.test(
