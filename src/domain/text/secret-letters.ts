@@ -116,7 +116,7 @@ const BY_PERCENT: Numbered = {
 };
 const BY_BACKSLASH: Numbered = {
   pattern: /^(?:x([0-9a-f]{2})|u\{([0-9a-f]{1,6})\}|u([0-9a-f]{4})|U([0-9a-f]{8})|(0?[0-3][0-7]{2}))/i,
-  more: /^\\+(?:x([89ab][0-9a-f])|([23][0-7]{2}))/i,
+  more: /^\\+(?:x([89ab][0-9a-f])|0?([23][0-7]{2}))/i,
 };
 
 function readNumber(bytes: Uint8Array, at: number, position: Position, kind: Numbered): number | undefined {

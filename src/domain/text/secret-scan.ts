@@ -57,8 +57,6 @@ interface Known {
   /** By the hash of three letters. */
   readonly begins: Uint8Array;
   readonly needles: ReadonlyMap<number, readonly Needle[]>;
-  /** Values that begin with two letters, which are the last of a text. */
-  readonly pairs: ReadonlyMap<number, readonly Needle[]>;
   /** Which two bytes may be a part of what begins. */
   readonly parts: () => Uint8Array;
 }
@@ -91,7 +89,7 @@ export function createFinder(needles: readonly Needle[]): SecretFinder {
       const from = Math.max(0, bytes.length - 2 * longest - 512);
       pass(bytes, from, bytes.length, known, { value: hit => hits.push(hit) === 0, looks: undefined });
       const open = hits.flatMap(hit => (hit.to === undefined ? [hit.from] : []));
-      const first = Math.min(pairAt(bytes, known), ...open);
+      const first = Math.min(tailAt(bytes, needles), ...open);
       // Not inside of one that is whole.
       return merged(hits).find(([start, end]) => start < first && first < end)?.[0] ?? first;
     },
@@ -114,7 +112,6 @@ function holds(bytes: Uint8Array, from: number, end: number, known: Known): bool
 function prepare(needles: readonly Needle[]): Known {
   const begins = new Uint8Array(BITS + 1);
   const byHash = new Map<number, Needle[]>();
-  const pairs = new Map<number, Needle[]>();
   const looks = MAY_BEGIN.map(word => [...utf8.encode(word).subarray(0, 3)]);
   for (const letters of looks) begins[hashOf(letters)] = LOOKS;
   for (const needle of needles) {
@@ -122,15 +119,11 @@ function prepare(needles: readonly Needle[]): Known {
       begins[hash] = (begins[hash] ?? 0) | VALUE;
       byHash.set(hash, [...(byHash.get(hash) ?? []), needle]);
     }
-    if (needle.kind === 'base64') continue;
-    const pair = hashOf(beginnings(needle)[0]?.slice(0, 2) ?? []);
-    pairs.set(pair, [...(pairs.get(pair) ?? []), needle]);
   }
   let parts: Uint8Array | undefined;
   return {
     begins,
     needles: byHash,
-    pairs,
     parts: () => (parts ??= pairsOf([...looks, ...needles.flatMap(beginnings)])),
   };
 }
@@ -343,22 +336,22 @@ function merged(hits: readonly Hit[]): readonly Range[] {
   return ranges;
 }
 
-/** Where the last letters are the beginning of a value, although too few to look it up. */
-function pairAt(bytes: Uint8Array, { pairs }: Known): number {
+/** Where the last letters are the beginning of a value, although too few to look it up; one is enough at the beginning of a word. */
+function tailAt(bytes: Uint8Array, needles: readonly Needle[]): number {
   const position: Position = { next: Math.max(0, bytes.length - SHORT_TAIL) };
-  const letters: [at: number, letter: number][] = [];
+  const letters: number[] = [];
   while (position.next < bytes.length) {
     const at = position.next;
-    const letter = readLetter(bytes, at, position);
-    if (letter !== NO_LETTER) letters.push([at, letter]);
+    if (readLetter(bytes, at, position) !== NO_LETTER) letters.push(at);
   }
+  const isOpen = (at: number, left: number) => {
+    const isInside = /[A-Za-z0-9]/.test(String.fromCharCode(bytes[at - 1] ?? 0));
+    return needles.some(
+      needle => (!isInside || (left > 1 && needle.kind !== 'base64')) && follow(bytes, at, needle) === OPEN,
+    );
+  };
   const last = letters.slice(-3);
-  for (const pair of [last.slice(0, 2), last.slice(-2)]) {
-    const at = pair[0]?.[0] ?? 0;
-    const needles = pairs.get(hashOf(pair.map(([, letter]) => letter))) ?? [];
-    if (needles.some(needle => follow(bytes, at, needle) === OPEN)) return at;
-  }
-  return bytes.length;
+  return last.find((at, index) => isOpen(at, last.length - index)) ?? bytes.length;
 }
 
 const SHORT_TAIL = 64;

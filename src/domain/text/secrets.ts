@@ -62,9 +62,9 @@ function openValue(text: string, end: number, finder: SecretFinder): number {
   if (!finder.hasValues) return end;
   const bytes = utf8.encode(text.slice(0, end));
   const at = finder.openAt(bytes);
-  return at === bytes.length
-    ? end
-    : new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes.subarray(0, at)).length;
+  if (at === bytes.length) return end;
+  // With the word in which it begins, which may be a token.
+  return openWord(new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes.subarray(0, at)));
 }
 
 /** Takes secrets out of a text that comes in pieces, wherever it is cut: a word is passed on when it is whole. */

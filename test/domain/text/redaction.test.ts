@@ -43,6 +43,11 @@ describe('a value of the environment is found', () => {
     expect(redact(text)).not.toMatch(/p4ss|rd1|sw0rdfish|:pw@/);
   });
 
+  test('by the numbers of its bytes, in octal with a nought', () => {
+    const octal = [...Buffer.from('müñ-sécret-99')].map(each => `\\0${each.toString(8).padStart(3, '0')}`);
+    expect(createRedactor({ MY_TOKEN: 'müñ-sécret-99' })(octal.join(''))).toBe('[redacted]');
+  });
+
   test('a password of seven letters, as a word', () => {
     const short = createRedactor({ DB_PASSWORD: 'hunter2' });
     expect(short('password=hunter2; xhunter2x')).toBe('password=[redacted]; xhunter2x');
@@ -340,6 +345,18 @@ test('a secret is found wherever a stream is cut', () => {
     ),
     { numRuns: 400 },
   );
+});
+
+test('a secret that is broken into lines is found, wherever the stream is cut', () => {
+  const hex = Buffer.from(SECRET).toString('hex');
+  for (const text of [SECRET, base64(SECRET), hex, [...'abcDEF123456ghiJKL'].join('\n')])
+    for (const end of ['\n', '\r\n  '])
+      for (let at = 1; at < text.length; at++) {
+        const stream = createStreamRedactor(createRedactor({ ...ENV, OTHER_TOKEN: 'abcDEF123456ghiJKL' }));
+        const broken = `before ${text.slice(0, at)}${end}`;
+        const passed = stream.push(broken) + stream.push(`${text.slice(at)} behind`) + stream.end();
+        expect({ at, passed: passed.includes('[redacted]') }).toEqual({ at, passed: true });
+      }
 });
 
 test('a stream passes on what holds no secret as it is, and at once where a word ends', () => {
