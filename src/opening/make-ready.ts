@@ -49,7 +49,7 @@ async function protectionOf({ settings, cwd, env, paths, past }: RunContext, lis
     return { where: '--only', what: 'what may not change is found through a git repository', fix };
   }
   const { prepared, time } = past();
-  const own = [ACTIVE_FILE, ...(list === undefined ? [] : [list])];
+  const own = list === undefined ? [] : [ACTIVE_FILE, list];
   return createProtection({
     ...{ cwd, env, globs: isOnly ? [EVERYTHING, ...protect] : protect },
     ...{ allow: isOnly ? [...only, ...own] : [], newFiles: isOnly || protectNew ? 'forbid' : 'allow' },
