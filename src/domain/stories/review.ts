@@ -25,7 +25,7 @@ export function withoutVerdicts(text: string): string {
 /** Nobody says more; a stream that does says nothing. */
 const MOST = 50;
 
-/** Finds verdicts in words as they stream by. One in a quotation or in code is a mention. */
+/** Finds verdicts in words as they stream by. One in a quotation or in code is a mention; what is denied, asked or put off is no approval. */
 export function createReviewScanner() {
   const found: SpokenReview[] = [];
   const scanner = createTagScanner(
@@ -33,8 +33,10 @@ export function createReviewScanner() {
     {
       found({ whole, place }) {
         const [[, story = '', verdict = ''] = []] = whole.matchAll(TAG);
-        if (story !== '' && !isMention(place()))
-          found.push({ story, verdict: verdict.toLowerCase() as ReviewVerdict });
+        const given = { story, verdict: verdict.toLowerCase() as ReviewVerdict };
+        const where = place();
+        if (story !== '' && (given.verdict === 'approved' ? where === 'said' : !isMention(where)))
+          found.push(given);
         return found.length < MOST ? undefined : 'enough';
       },
     },
