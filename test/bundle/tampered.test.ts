@@ -93,6 +93,11 @@ test('more than a hundred tampered bundles are refused, the honest ones are not'
   }
   for (const [name, changed] of ledgersOf(statement))
     await refused(`ledger ${name}`, forge(changed, undefined), false);
+  const whole = forge(statement, signature);
+  for (const field of ['payload', 'payloadType', 'digest', 'signatures', 'keyid', 'sig', 'sha256'])
+    await refused(`${field} twice`, whole.replace(`"${field}"`, `"${field}":"e30=","${field}"`), true);
+  await refused('a field written otherwise', whole.replace('"payload"', '"payl\\u006fad"'), true);
+  expect(await accepts(JSON.stringify(JSON.parse(whole), null, 2), true)).toBe(true);
   for (const [name, changed] of signaturesOf({ statement, signature }, run.key('other')))
     await refused(`signature ${name}`, changed, true);
   for (const [name, changed] of swaps(statement, run.work.git('rev-parse', 'HEAD~1').trim()))

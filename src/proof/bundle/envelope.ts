@@ -111,6 +111,8 @@ function envelopeOf(text: string): Envelope | string {
     return 'has no digest';
   const [strange] = Object.keys(rest);
   if (strange !== undefined) return `has a field that is not part of the format: ${strange.slice(0, 80)}`;
+  if (!isPlain(text.replace(/\s+/g, ''), found))
+    return 'has a field twice, or is not written as Ralph writes it';
   return { payload, signatures, digest: { sha256: digest.sha256 } };
 }
 
