@@ -178,6 +178,23 @@ export const GLOBAL_FLAGS = [
   { declaration: '--plain', help: 'lines of text alone, nothing is drawn again: for a screen reader' },
 ] as const;
 
+/** Global flags may stand before the command; those with a value take the next word with them. */
+export function findCommand(argv: readonly string[]): {
+  readonly name: string | undefined;
+  readonly rest: readonly string[];
+} {
+  for (let at = 0; at < argv.length; at++) {
+    const word = argv[at] ?? '';
+    if (!word.startsWith('-')) return { name: word, rest: argv.toSpliced(at, 1) };
+    const flag = GLOBAL_FLAGS.find(({ declaration }) =>
+      declaration.split(/[ ,]+/).includes(word.replace(/=.*/, '')),
+    );
+    if (!flag) break; // a command's own flag, before its command
+    if (flag.declaration.includes('<') && !word.includes('=')) at++;
+  }
+  return { name: undefined, rest: argv };
+}
+
 /** What a newcomer needs, by what it is for; `--help all` lists the rest. */
 const GROUPS: Readonly<Record<string, readonly string[]>> = {
   'Start here': ['demo', 'doctor', 'init'],

@@ -19,7 +19,7 @@ import {
   Problems,
   refuse,
 } from './command.ts';
-import { COMMANDS, GLOBAL_FLAGS, rootHelp } from './command-list.ts';
+import { COMMANDS, findCommand, GLOBAL_FLAGS, rootHelp } from './command-list.ts';
 import { createOutput, type Output, pasteable } from './output.ts';
 
 export async function main(argv: readonly string[], env: NodeJS.ProcessEnv = environment()): Promise<number> {
@@ -76,23 +76,6 @@ function unknownAction(
     `ralph ${name}: unknown action '${wanted}'.${meant}\n\`ralph ${name} --help\` lists the actions.\n`,
   );
   return 2;
-}
-
-/** Global flags may stand before the command; those with a value take the next word with them. */
-function findCommand(argv: readonly string[]): {
-  readonly name: string | undefined;
-  readonly rest: readonly string[];
-} {
-  for (let at = 0; at < argv.length; at++) {
-    const word = argv[at] ?? '';
-    if (!word.startsWith('-')) return { name: word, rest: argv.toSpliced(at, 1) };
-    const flag = GLOBAL_FLAGS.find(({ declaration }) =>
-      declaration.split(/[ ,]+/).includes(word.replace(/=.*/, '')),
-    );
-    if (!flag) break; // a command's own flag, before its command
-    if (flag.declaration.includes('<') && !word.includes('=')) at++;
-  }
-  return { name: undefined, rest: argv };
 }
 
 function unknownCommand(name: string | undefined, argv: readonly string[], output: Output): number {

@@ -71,20 +71,44 @@ describe('shell completion', () => {
     expect(code).toBe(0);
     write('completion.bash', stdout);
     const complete = (...words: string[]) => {
-      const script = `. ./completion.bash; COMP_WORDS=(${words.map(word => `'${word}'`).join(' ')}); COMP_CWORD=${words.length - 1}; _ralph; printf '%s\\n' "\${COMPREPLY[@]}"`;
-      return execFileSync('bash', ['-c', script], { cwd: dir, encoding: 'utf8' }).trim().split('\n');
+      const script = `ralph() { '${process.execPath}' '${BIN}' "$@"; }; . ./completion.bash; COMP_WORDS=(${words.map(word => `'${word}'`).join(' ')}); COMP_CWORD=${words.length - 1}; _ralph; printf '%s\\n' "\${COMPREPLY[@]}"`;
+      const env = testEnv({});
+      return execFileSync('bash', ['-c', script], { cwd: dir, env, encoding: 'utf8' }).trim().split('\n');
     };
     expect(complete('ralph', 'st')).toEqual(['status']);
     expect(complete('ralph', 'run', '--maximum')).toEqual(['--maximum-iterations']);
     expect(complete('ralph', 'log', '--fol')).toEqual(['--follow']);
   });
 
-  test.each(['zsh', 'fish'])('of %s names every command', async shell => {
+  test.each(['zsh', 'fish'])('of %s asks Ralph what may come next', async shell => {
     const { dir } = folder();
     const { code, stdout } = await ralph(['completion', shell], { cwd: dir });
-    expect(code).toBe(0);
-    for (const name of ['run', 'init', 'status', 'log', 'demo', 'completion']) expect(stdout).toContain(name);
-    expect(stdout).toContain('maximum-iterations');
+    expect([code, stdout]).toEqual([0, expect.stringContaining('ralph completion words -- ')]);
+  });
+
+  test.each([
+    [[''], ['demo\twatch a loop', 'completion\tprint', '--version\t']],
+    [
+      ['-C', '/', 'prd', ''],
+      ['archive\tmove a finished list', '--help\thelp'],
+    ],
+    [
+      ['prd', 'run', '--'],
+      ['-n\tStop after', '--max-iterations\tStop after', '--review-cap\t'],
+    ],
+    [['run', '--permissions', ''], ['skip\nhost\n']],
+  ])('after %j offers each word with what it means', async (typed, offered) => {
+    const { code, stdout } = await ralph(['completion', 'words', '--', ...typed], { cwd: folder().dir });
+    expect([code, stdout]).toEqual([0, expect.any(String)]);
+    for (const each of offered) expect(stdout).toContain(each);
+  });
+
+  test.each([
+    ['run', '--prompt-file', ''],
+    ['nothing', ''],
+  ])('after %s %s leaves it to the shell', async (...typed) => {
+    const { code, stdout } = await ralph(['completion', 'words', '--', ...typed], { cwd: folder().dir });
+    expect([code, stdout]).toEqual([1, '']);
   });
 
   test('of another shell is refused', async () => {
