@@ -93,58 +93,48 @@ interface ChoicesProps {
 }
 
 /** What is left as it is comes from the settings. */
-function Choices(props: ChoicesProps) {
+function Choices({ offers, kind, chosen, onChange }: ChoicesProps) {
+  const others = offers.agents.filter(each => each !== offers.agent);
   return (
     <>
-      <AgentChoice {...props} />
-      <LimitChoice {...props} />
-      <CheckChoice {...props} />
+      <label>
+        Agent{' '}
+        <select
+          value={chosen.agent ?? ''}
+          onChange={({ currentTarget: { value } }) => onChange({ ...chosen, agent: value || undefined })}
+        >
+          <option value="">{offers.agent ?? 'the first that is installed'}</option>
+          {others.map(each => (
+            <option key={each} value={each}>
+              {each}
+            </option>
+          ))}
+        </select>
+      </label>
+      <label>
+        At most{' '}
+        <input
+          type="number"
+          min={1}
+          aria-label="Iterations at most"
+          value={chosen.maxIterations ?? offers.maxIterations[kind]}
+          onInput={({ currentTarget: { valueAsNumber } }) =>
+            onChange({
+              ...chosen,
+              maxIterations: Number.isSafeInteger(valueAsNumber) ? valueAsNumber : undefined,
+            })
+          }
+        />{' '}
+        iterations
+      </label>
+      <CheckChoice checks={offers.checks} chosen={chosen} onChange={onChange} />
     </>
   );
 }
 
-function AgentChoice({ offers, chosen, onChange }: ChoicesProps) {
-  const others = offers.agents.filter(each => each !== offers.agent);
-  return (
-    <label>
-      Agent{' '}
-      <select
-        value={chosen.agent ?? ''}
-        onChange={({ currentTarget: { value } }) => onChange({ ...chosen, agent: value || undefined })}
-      >
-        <option value="">{offers.agent ?? 'the first that is installed'}</option>
-        {others.map(each => (
-          <option key={each} value={each}>
-            {each}
-          </option>
-        ))}
-      </select>
-    </label>
-  );
-}
+type CheckChoiceProps = Pick<ChoicesProps, 'chosen' | 'onChange'> & Pick<Offers, 'checks'>;
 
-function LimitChoice({ offers, kind, chosen, onChange }: ChoicesProps) {
-  return (
-    <label>
-      At most{' '}
-      <input
-        type="number"
-        min={1}
-        aria-label="Iterations at most"
-        value={chosen.maxIterations ?? offers.maxIterations[kind]}
-        onInput={({ currentTarget: { valueAsNumber } }) =>
-          onChange({
-            ...chosen,
-            maxIterations: Number.isSafeInteger(valueAsNumber) ? valueAsNumber : undefined,
-          })
-        }
-      />{' '}
-      iterations
-    </label>
-  );
-}
-
-function CheckChoice({ offers: { checks }, chosen, onChange }: ChoicesProps) {
+function CheckChoice({ checks, chosen, onChange }: CheckChoiceProps) {
   return (
     <>
       <p>

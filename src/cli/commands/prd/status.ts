@@ -64,12 +64,16 @@ export const status: CliCommand = {
   },
 };
 
+function runsOf(project: ProjectPaths, { name }: PrdPaths): readonly string[] {
+  return listRuns(project).filter(id => {
+    const file = readRunFile(runPaths(project, id));
+    return file?.command === 'prd' && (file.given?.ralphDir ?? 'ralph') === name;
+  });
+}
+
 /** The parallel run of this list that is running, else the latest one; an earlier one is history when others followed. */
 function parallelRun(project: ProjectPaths, prd: PrdPaths): RunOverview | undefined {
-  const own = listRuns(project).filter(id => {
-    const file = parentOf(id) === undefined ? readRunFile(runPaths(project, id)) : undefined;
-    return file?.command === 'prd' && file.given?.ralphDir === prd.name;
-  });
+  const own = runsOf(project, prd).filter(id => parentOf(id) === undefined);
   const isParallel = (id: string) => readRunFile(runPaths(project, id))?.given?.parallel === 'stories';
   const running = own.findLast(id => isParallel(id) && isRunning(runPaths(project, id)));
   const wanted = running ?? own.slice(-1).find(isParallel);
@@ -84,12 +88,9 @@ function loopOf(paths: PrdPaths) {
 }
 
 /** Of the latest run of this list, while it is running or can be resumed; an answer that waits for it is given. */
-function questionsOf({ cwd, env }: Call, { name }: PrdPaths) {
+function questionsOf({ cwd, env }: Call, prd: PrdPaths) {
   const project = projectPaths(cwd, env);
-  const run = listRuns(project).findLast(id => {
-    const file = readRunFile(runPaths(project, id));
-    return file?.command === 'prd' && (file.given?.ralphDir ?? 'ralph') === name;
-  });
+  const run = runsOf(project, prd).at(-1);
   if (run === undefined) return [];
   const paths = runPaths(project, run);
   const { questions, stopReason, resumable } = overviewOf(run, paths);
