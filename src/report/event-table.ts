@@ -1,6 +1,6 @@
 /** A reader of events as a table: a row for each kind, so that the compiler names every reader that a new kind needs. */
 import { BOARD_EVENTS, type BoardEvent } from '../domain/lanes/board-event.ts';
-import type { LedgerOnly, RunEvent } from '../domain/run/event.ts';
+import { LEDGER_ONLY, type RunEvent } from '../domain/run/event.ts';
 
 export type Of<Type extends RunEvent['type']> = Extract<RunEvent, { readonly type: Type }>;
 
@@ -9,25 +9,20 @@ export type EventTable<Args extends readonly unknown[], Result> = {
   readonly [Type in RunEvent['type']]: ((event: Of<Type>, ...args: Args) => Result) | null;
 };
 
-/** What happens on the board of a parallel run, for those who do not show it. */
-export const BOARD_ONLY = forBoard(null);
-
 /** The same for each of them. */
-export function forBoard<Reader>(read: Reader): Readonly<Record<BoardEvent['type'], Reader>> {
-  const rows = Object.keys(BOARD_EVENTS).map(type => [type, read]);
-  return Object.fromEntries(rows) as Record<BoardEvent['type'], Reader>;
+export function forEach<Type extends RunEvent['type'], Reader>(types: readonly Type[], read: Reader) {
+  return Object.fromEntries(types.map(type => [type, read])) as Readonly<Record<Type, Reader>>;
 }
 
-/** What is written down only so that a run can be resumed or judged again. */
-export const LEDGER_ONLY: Readonly<Record<LedgerOnly['type'], null>> = {
-  prepared: null,
-  'turn-ended': null,
-  tampered: null,
-  judged: null,
-  'scm-started': null,
-  'restore-started': null,
-  'forge-started': null,
-};
+/** What happens on the board of a parallel run. */
+export const BOARD = Object.keys(BOARD_EVENTS) as readonly BoardEvent['type'][];
+
+/** What was done at the forge, or said there. */
+export const FORGE = ['forge', 'forge-round', 'forge-noted', 'forge-ended', 'forge-said'] as const;
+
+/** For those who do not show the board, and what is no news for readers. */
+export const NO_BOARD = forEach(BOARD, null);
+export const NO_NEWS = forEach(LEDGER_ONLY, null);
 
 export function lookUp<Args extends readonly unknown[], Result>(
   table: Partial<EventTable<Args, Result>>,

@@ -6,7 +6,7 @@ import type { LoopCommand, RunEvent } from '../domain/run/event.ts';
 import type { AgentEvent } from '../domain/turn/agent-event.ts';
 import { beginning, harmless, wrap } from '../platform/text.ts';
 import { boardWords, createLaneNames, type LaneNames } from './board-words.ts';
-import { type EventTable, forBoard, LEDGER_ONLY, lookUp, type Of } from './event-table.ts';
+import { BOARD, type EventTable, FORGE, forEach, lookUp, NO_NEWS, type Of } from './event-table.ts';
 import { type AgentAction, type Block, createAgentFormat, NOTHING, outputLines } from './format-agent.ts';
 import { type NewsEvent, newsOf, resumptionLines } from './news.ts';
 import { compact, counted, duration } from './numbers.ts';
@@ -130,11 +130,7 @@ const GROUPS: Partial<Record<RunEvent['type'], string>> = {
   denied: 'denied',
   scm: 'scm',
   restored: 'restored',
-  forge: 'forge',
-  'forge-round': 'forge',
-  'forge-noted': 'forge',
-  'forge-ended': 'forge',
-  'forge-said': 'forge',
+  ...forEach(FORGE, 'forge'),
 };
 
 const BLOCKS: Omit<EventTable<[style: Style, known: Known], Block>, NewsEvent['type']> = {
@@ -154,8 +150,8 @@ const BLOCKS: Omit<EventTable<[style: Style, known: Known], Block>, NewsEvent['t
   'stories-updated': (event, style) => block('stories', style, 'progress', storyWords(event)),
   'iteration-ended': verdictBlock,
   notice: noticeBlock,
-  ...forBoard(boardBlock),
-  ...LEDGER_ONLY,
+  ...forEach(BOARD, boardBlock),
+  ...NO_NEWS,
   'run-ended': null, // the summary says it
 };
 

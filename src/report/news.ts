@@ -2,7 +2,7 @@
 import type { ResumedStep, Resumption, RunEvent } from '../domain/run/event.ts';
 import type { Wait } from '../domain/run/state.ts';
 import { answerCommand, questionWords } from '../domain/stories/questions.ts';
-import { type EventTable, lookUp, type Of } from './event-table.ts';
+import { type EventTable, FORGE, forEach, lookUp, type Of } from './event-table.ts';
 import { forgeWords } from './forge-words.ts';
 import { outputLines } from './format-agent.ts';
 import { timeOfDay, wholeSeconds } from './numbers.ts';
@@ -44,11 +44,7 @@ const NEWS = {
     return [event.outcome === 'failed' ? 'error' : 'ok', scmPhrase(event)];
   },
   restored: event => [event.problem === undefined ? 'retry' : 'warning', restoredPhrase(event)],
-  forge: forgeWords,
-  'forge-round': forgeWords,
-  'forge-noted': forgeWords,
-  'forge-ended': forgeWords,
-  'forge-said': forgeWords,
+  ...forEach(FORGE, forgeWords),
 } as const satisfies Partial<EventTable<[now: number], News>>;
 
 export type NewsEvent = Of<keyof typeof NEWS>;

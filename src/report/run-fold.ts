@@ -16,7 +16,7 @@ import { questionWords } from '../domain/stories/questions.ts';
 import { pick } from '../domain/text/fields.ts';
 import { addUsage, type Usage, usedIn } from '../domain/turn/usage.ts';
 import { checkView, place, redOnes, whyNotDone } from './check-views.ts';
-import { BOARD_ONLY, type EventTable, LEDGER_ONLY, lookUp, type Of } from './event-table.ts';
+import { type EventTable, FORGE, forEach, lookUp, NO_BOARD, NO_NEWS, type Of } from './event-table.ts';
 import { afterLaneEvent } from './lane-history.ts';
 import { newsOf, resumedPhrase } from './news.ts';
 import { movedIn, phrase, refusedPhrase } from './phrases.ts';
@@ -105,8 +105,8 @@ const STEPS: EventTable<[state: State, at: number], void> = {
     change(state, ({ violations }) => ({ violations: violations + 1 }));
   },
   'iteration-ended': endIteration,
-  ...BOARD_ONLY,
-  ...LEDGER_ONLY,
+  ...NO_BOARD,
+  ...NO_NEWS,
   judged({ limits }, state) {
     state.limits = limits ?? state.limits;
   },
@@ -126,10 +126,7 @@ const STEPS: EventTable<[state: State, at: number], void> = {
   denied: null,
   scm: null,
   notice: null,
-  forge: followForge,
-  'forge-round': followForge,
-  'forge-noted': followForge,
-  'forge-ended': followForge,
+  ...forEach(FORGE, followForge),
   'forge-said'(event, state) {
     state.said = afterIssueSaid(state.said, event);
   },

@@ -355,19 +355,10 @@ export const runEvent = oneOf('type', EVENTS);
 export type RunEvent = RowOf<typeof EVENTS, 'type'>;
 
 /** What is written down only so that a run can be resumed or judged again: no news for readers. */
-export type LedgerOnly = Extract<
-  RunEvent,
-  {
-    readonly type:
-      | 'prepared'
-      | 'turn-ended'
-      | 'tampered'
-      | 'judged'
-      | 'scm-started'
-      | 'restore-started'
-      | 'forge-started';
-  }
->;
+export const LEDGER_ONLY = [
+  ...(['prepared', 'turn-ended', 'tampered', 'judged'] as const),
+  ...(['scm-started', 'restore-started', 'forge-started'] as const),
+];
 
 /** An event as it is on the ledger: when it happened, in which run, and in which iteration of it (0: before the first). */
 export type RecordedEvent = RunEvent & {
