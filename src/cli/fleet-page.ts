@@ -1,6 +1,7 @@
 /** The units of a fleet for the dashboard: listed, opened and steered through the database. */
 import { userInfo } from 'node:os';
 import type { OtherRun, OtherRuns } from '../dashboard/projects.ts';
+import { sameFor } from '../domain/text/fields.ts';
 import { isProblem } from '../domain/text/problem.ts';
 import { sendToUnit } from '../fleet/commands.ts';
 import type { Database } from '../fleet/database.ts';
@@ -76,17 +77,9 @@ function listedUnit(unit: ListedUnit): ListedRun {
     startedAt: startedAt?.toISOString() ?? null,
     // It is in the database; what is copied from there is looked at when it is opened.
     ledger: { kind: 'intact' },
-    ...{ agent: null, sandbox: null, story: null, until: null, maxIterations: null, proof: null },
-    ...{
-      resumable: false,
-      isLost: false,
-      paused: false,
-      questions: [],
-      raise: null,
-      lanes: null,
-      pullRequest: null,
-      said: null,
-    },
+    ...sameFor(null, 'agent', 'sandbox', 'story', 'until', 'maxIterations', 'proof'),
+    ...sameFor(null, 'raise', 'lanes', 'pullRequest', 'said'),
+    ...{ resumable: false, isLost: false, paused: false, questions: [] },
     checks: { passed: 0, failed: 0 },
   };
 }

@@ -2,17 +2,14 @@
 import { BOARD_EVENTS, type BoardEvent } from '../domain/lanes/board-event.ts';
 import { LEDGER_ONLY, type RunEvent } from '../domain/run/event.ts';
 
+import { sameFor } from '../domain/text/fields.ts';
+
 export type Of<Type extends RunEvent['type']> = Extract<RunEvent, { readonly type: Type }>;
 
 /** null: no news for this reader. */
 export type EventTable<Args extends readonly unknown[], Result> = {
   readonly [Type in RunEvent['type']]: ((event: Of<Type>, ...args: Args) => Result) | null;
 };
-
-/** The same for each of them. */
-export function forEach<Type extends RunEvent['type'], Reader>(types: readonly Type[], read: Reader) {
-  return Object.fromEntries(types.map(type => [type, read])) as Readonly<Record<Type, Reader>>;
-}
 
 /** What happens on the board of a parallel run. */
 export const BOARD = Object.keys(BOARD_EVENTS) as readonly BoardEvent['type'][];
@@ -21,8 +18,8 @@ export const BOARD = Object.keys(BOARD_EVENTS) as readonly BoardEvent['type'][];
 export const FORGE = ['forge', 'forge-round', 'forge-noted', 'forge-ended', 'forge-said'] as const;
 
 /** For those who do not show the board, and what is no news for readers. */
-export const NO_BOARD = forEach(BOARD, null);
-export const NO_NEWS = forEach(LEDGER_ONLY, null);
+export const NO_BOARD = sameFor(null, ...BOARD);
+export const NO_NEWS = sameFor(null, ...LEDGER_ONLY);
 
 export function lookUp<Args extends readonly unknown[], Result>(
   table: Partial<EventTable<Args, Result>>,

@@ -3,10 +3,11 @@ import type { CheckResult } from '../domain/checks/check.ts';
 import { failureLines } from '../domain/checks/failure.ts';
 import type { BoardEvent } from '../domain/lanes/board-event.ts';
 import type { LoopCommand, RunEvent } from '../domain/run/event.ts';
+import { sameFor } from '../domain/text/fields.ts';
 import type { AgentEvent } from '../domain/turn/agent-event.ts';
 import { beginning, harmless, wrap } from '../platform/text.ts';
 import { boardWords, createLaneNames, type LaneNames } from './board-words.ts';
-import { BOARD, type EventTable, FORGE, forEach, lookUp, NO_NEWS, type Of } from './event-table.ts';
+import { BOARD, type EventTable, FORGE, lookUp, NO_NEWS, type Of } from './event-table.ts';
 import { type AgentAction, type Block, createAgentFormat, NOTHING, outputLines } from './format-agent.ts';
 import { type NewsEvent, newsOf, resumptionLines } from './news.ts';
 import { compact, counted, duration } from './numbers.ts';
@@ -130,7 +131,7 @@ const GROUPS: Partial<Record<RunEvent['type'], string>> = {
   denied: 'denied',
   scm: 'scm',
   restored: 'restored',
-  ...forEach(FORGE, 'forge'),
+  ...sameFor('forge', ...FORGE),
 };
 
 const BLOCKS: Omit<EventTable<[style: Style, known: Known], Block>, NewsEvent['type']> = {
@@ -150,7 +151,7 @@ const BLOCKS: Omit<EventTable<[style: Style, known: Known], Block>, NewsEvent['t
   'stories-updated': (event, style) => block('stories', style, 'progress', storyWords(event)),
   'iteration-ended': verdictBlock,
   notice: noticeBlock,
-  ...forEach(BOARD, boardBlock),
+  ...sameFor(boardBlock, ...BOARD),
   ...NO_NEWS,
   'run-ended': null, // the summary says it
 };

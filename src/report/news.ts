@@ -2,7 +2,8 @@
 import type { ResumedStep, Resumption, RunEvent } from '../domain/run/event.ts';
 import type { Wait } from '../domain/run/state.ts';
 import { answerCommand, questionWords } from '../domain/stories/questions.ts';
-import { type EventTable, FORGE, forEach, lookUp, type Of } from './event-table.ts';
+import { sameFor } from '../domain/text/fields.ts';
+import { type EventTable, FORGE, lookUp, type Of } from './event-table.ts';
 import { forgeWords } from './forge-words.ts';
 import { outputLines } from './format-agent.ts';
 import { timeOfDay, wholeSeconds } from './numbers.ts';
@@ -44,7 +45,7 @@ const NEWS = {
     return [event.outcome === 'failed' ? 'error' : 'ok', scmPhrase(event)];
   },
   restored: event => [event.problem === undefined ? 'retry' : 'warning', restoredPhrase(event)],
-  ...forEach(FORGE, forgeWords),
+  ...sameFor(forgeWords, ...FORGE),
 } as const satisfies Partial<EventTable<[now: number], News>>;
 
 export type NewsEvent = Of<keyof typeof NEWS>;

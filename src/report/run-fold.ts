@@ -13,10 +13,10 @@ import {
   unknownEntryWords,
 } from '../domain/run/ledger-entry.ts';
 import { questionWords } from '../domain/stories/questions.ts';
-import { pick } from '../domain/text/fields.ts';
+import { pick, sameFor } from '../domain/text/fields.ts';
 import { addUsage, type Usage, usedIn } from '../domain/turn/usage.ts';
 import { checkView, place, redOnes, whyNotDone } from './check-views.ts';
-import { type EventTable, FORGE, forEach, lookUp, NO_BOARD, NO_NEWS, type Of } from './event-table.ts';
+import { type EventTable, FORGE, lookUp, NO_BOARD, NO_NEWS, type Of } from './event-table.ts';
 import { afterLaneEvent } from './lane-history.ts';
 import { newsOf, resumedPhrase } from './news.ts';
 import { movedIn, phrase, refusedPhrase } from './phrases.ts';
@@ -110,8 +110,7 @@ const STEPS: EventTable<[state: State, at: number], void> = {
   judged({ limits }, state) {
     state.limits = limits ?? state.limits;
   },
-  agent: null,
-  'hint-delivered': null,
+  ...sameFor(null, 'agent', 'hint-delivered', 'mutated', 'denied', 'scm', 'notice'),
   'question-asked'({ story, question }, state) {
     change(state, () => ({ why: questionWords({ story, question }) }));
     state.questions = [...withoutStory(state, story), { story, question }];
@@ -122,11 +121,7 @@ const STEPS: EventTable<[state: State, at: number], void> = {
   restored({ from, to, problem }, state) {
     if (problem === undefined) state.restores = [...state.restores, { from, to }];
   },
-  mutated: null,
-  denied: null,
-  scm: null,
-  notice: null,
-  ...forEach(FORGE, followForge),
+  ...sameFor(followForge, ...FORGE),
   'forge-said'(event, state) {
     state.said = afterIssueSaid(state.said, event);
   },

@@ -15,6 +15,7 @@ import type { LoopResult } from '../domain/run/result.ts';
 import { endingOf, type StopReason } from '../domain/run/stop-reason.ts';
 import type { AskedQuestion } from '../domain/stories/questions.ts';
 import type { Story } from '../domain/stories/story.ts';
+import { sameFor } from '../domain/text/fields.ts';
 import type { Claim } from '../domain/turn/claim.ts';
 import type { Usage } from '../domain/turn/usage.ts';
 import { type LaneHistory, NO_HISTORY } from './lane-history.ts';
@@ -245,59 +246,18 @@ export function totalSeconds({ agent, checks, waiting }: Seconds): number {
 }
 
 export const EMPTY_ITERATION: IterationView = {
-  number: 0,
-  mode: null,
-  story: null,
-  startedAt: 0,
-  endedAt: null,
-  attempts: 0,
-  seconds: NO_SECONDS,
-  agent: '',
-  prompt: null,
-  outcome: null,
-  toolCalls: null,
-  toolErrors: null,
-  usage: null,
-  total: null,
-  checks: [],
-  violations: 0,
-  claim: null,
-  stopReason: null,
-  why: null,
+  ...{ number: 0, startedAt: 0, agent: '', attempts: 0, violations: 0 },
+  ...{ seconds: NO_SECONDS, checks: [] },
+  ...sameFor(null, 'mode', 'story', 'endedAt', 'prompt', 'outcome', 'toolCalls', 'toolErrors'),
+  ...sameFor(null, 'usage', 'total', 'claim', 'stopReason', 'why'),
 };
 
 export const EMPTY_VIEW: RunView = {
-  seq: 0,
-  runId: '',
-  command: 'run',
-  agent: '',
-  model: null,
-  title: null,
-  cwd: '',
-  sandbox: null,
-  forkOf: null,
-  maxIterations: 0,
-  limits: null,
-  checks: [],
-  startedAt: null,
-  lastAt: null,
-  phase: 'between',
-  open: null,
-  iterations: [],
-  baseline: [],
-  seconds: NO_SECONDS,
-  usage: null,
-  violations: [],
-  remarks: [],
-  storyList: null,
-  moves: [],
-  questions: [],
-  restores: [],
-  board: null,
-  lanes: NO_HISTORY,
-  forge: null,
-  said: [],
-  ending: null,
+  ...{ seq: 0, runId: '', command: 'run', agent: '', cwd: '', maxIterations: 0, phase: 'between' },
+  ...{ checks: [], iterations: [], baseline: [], violations: [], remarks: [], moves: [] },
+  ...{ questions: [], restores: [], said: [], seconds: NO_SECONDS, lanes: NO_HISTORY },
+  ...sameFor(null, 'model', 'title', 'sandbox', 'forkOf', 'limits', 'startedAt', 'lastAt', 'open'),
+  ...sameFor(null, 'usage', 'storyList', 'board', 'forge', 'ending'),
 };
 
 /** The checks as they stood at the end; an iteration that never got to one changes nothing. */

@@ -2,7 +2,7 @@
 
 import { provenWords } from '../checks/proof.ts';
 import { answerCommand, questionWords } from '../stories/questions.ts';
-import { pick } from '../text/fields.ts';
+import { pick, sameFor } from '../text/fields.ts';
 import { isLimit } from '../turn/trouble.ts';
 import type { LoopCommand, RunEvent } from './event.ts';
 import { endingSentence } from './headline.ts';
@@ -105,11 +105,5 @@ function noProgress(feedback: Feedback): string | undefined {
 
 const NOT_ENDED = {
   version: 1,
-  success: null,
-  stopReason: null,
-  cost: null,
-  duration: null,
-  branch: null,
-  proof: null,
-  until: null,
+  ...sameFor(null, 'success', 'stopReason', 'cost', 'duration', 'branch', 'proof', 'until'),
 } as const;

@@ -14,3 +14,11 @@ export function pick<T extends object, Key extends keyof T>(from: T, ...keys: re
     Key
   >;
 }
+
+/** The same value for each of these fields. */
+export function sameFor<Value, const Key extends string>(
+  value: Value,
+  ...keys: readonly Key[]
+): { readonly [Name in Key]: Value } {
+  return Object.fromEntries(keys.map(key => [key, value])) as { readonly [Name in Key]: Value };
+}
