@@ -3,6 +3,7 @@ import type { CheckResult } from '../checks/check.ts';
 import type { Measured, Mutation } from '../checks/mutation.ts';
 import type { SpokenReview } from '../stories/review.ts';
 import type { Story } from '../stories/story.ts';
+import { sameFor } from '../text/fields.ts';
 import type { Claim } from '../turn/claim.ts';
 import type { RefusedCall, RefusedCalls } from '../turn/refusals.ts';
 import type { Trouble } from '../turn/trouble.ts';
@@ -16,12 +17,7 @@ import type { Verdict } from './verdict.ts';
 export const texts = list(text);
 
 export const tokens = partOf<Tokens>(
-  record({
-    input: maybe(number),
-    output: maybe(number),
-    cacheRead: maybe(number),
-    cacheWrite: maybe(number),
-  }),
+  record(sameFor(maybe(number), 'input', 'output', 'cacheRead', 'cacheWrite')),
 );
 
 export const usage = partOf<Usage>(
@@ -44,17 +40,10 @@ export const verdict = partOf<Verdict>(
 
 export const checkResult = partOf<CheckResult>(
   record({
-    index: number,
-    command: text,
-    passed: boolean,
-    exitCode: number,
-    duration: number,
-    output: text,
-    logFile: text,
-    voided: maybe(text),
-    without: maybe(texts),
-    tests: maybe(number),
-    failures: maybe(number),
+    ...sameFor(number, 'index', 'exitCode', 'duration'),
+    ...sameFor(text, 'command', 'output', 'logFile'),
+    ...sameFor(maybe(number), 'tests', 'failures'),
+    ...{ passed: boolean, voided: maybe(text), without: maybe(texts) },
   }),
 );
 
@@ -74,9 +63,7 @@ export const measured = partOf<Measured>(
 export const limits = partOf<Limits>(
   record({
     maxIterations: maybe(orNull(number)),
-    maxCost: maybe(number),
-    maxTokens: maybe(number),
-    maxTime: maybe(number),
+    ...sameFor(maybe(number), 'maxCost', 'maxTokens', 'maxTime'),
   }),
 );
 
@@ -96,28 +83,20 @@ type Moved = Pick<Story, 'id' | 'passes' | 'reviewStatus' | 'reviewFeedback'> & 
 
 export const moved = partOf<Moved>(
   record({
-    id: maybe(text),
-    reviewFeedback: maybe(text),
-    reviewCount: maybe(number),
-    reviewCap: maybe(number),
+    ...sameFor(maybe(text), 'id', 'reviewFeedback'),
+    ...sameFor(maybe(number), 'reviewCount', 'reviewCap'),
     unsaid: maybe(boolean),
   }),
 );
 
 export const result = partOf<LoopResult>(
   record({
-    runId: text,
-    success: boolean,
-    stopReason: text,
-    detail: maybe(orNull(text)),
-    branch: maybe(orNull(text)),
+    ...sameFor(text, 'runId', 'stopReason'),
+    ...sameFor(maybe(orNull(text)), 'detail', 'branch', 'worktreePath'),
+    ...sameFor(maybe(number), 'waited', 'unreportedCalls', 'uncountedCalls'),
+    ...{ success: boolean, totalDuration: number },
     totalCost: maybe(orNull(number)),
     totalTokens: maybe(orNull(tokens)),
-    totalDuration: number,
-    waited: maybe(number),
-    unreportedCalls: maybe(number),
-    uncountedCalls: maybe(number),
-    worktreePath: maybe(orNull(text)),
     proof: maybe(record({ level: maybe(text), contained: maybe(text), checkInputsChanged: maybe(texts) })),
     testsChanged: maybe(texts),
     mutation: maybe(mutation),
@@ -127,15 +106,11 @@ export const result = partOf<LoopResult>(
     lanes: maybe(
       list(
         record({
-          id: text,
-          title: text,
-          state: text,
+          ...sameFor(text, 'id', 'title', 'state'),
+          ...{ returns: number, runs: texts, why: maybe(text) },
           commit: maybe(orNull(text)),
-          returns: number,
           iterations: maybe(number),
           cost: maybe(orNull(number)),
-          runs: texts,
-          why: maybe(text),
         }),
       ),
     ),
@@ -146,13 +121,9 @@ export const result = partOf<LoopResult>(
         violations: texts,
         checkResults: list(
           record({
-            name: text,
-            passed: boolean,
-            exitCode: number,
-            duration: number,
-            flaked: maybe(number),
-            voided: maybe(text),
-            tests: maybe(number),
+            ...{ name: text, passed: boolean, voided: maybe(text) },
+            ...sameFor(number, 'exitCode', 'duration'),
+            ...sameFor(maybe(number), 'flaked', 'tests'),
           }),
         ),
       }),
