@@ -138,6 +138,37 @@ attacks('Checks: what git is made to say of the tests', [
   }),
 ]);
 
+/** Names that git, or Ralph, opens to read: a named pipe there would never answer. */
+const READ = [
+  ...['config', 'config.worktree', 'HEAD', 'index', 'index.lock', 'packed-refs', 'shallow', 'commondir'],
+  ...['info/exclude', 'info/attributes', 'info/grafts', 'info/sparse-checkout', 'objects/info/alternates'],
+  ...['MERGE_HEAD', 'refs/heads/other', 'rebase-merge/git-rebase-todo', 'worktrees/x/gitdir'],
+].map(name => `.git/${name}`);
+const PIPE = 'f() { rm -rf "$1"; mkdir -p "$(dirname "$1")"; mkfifo "$1"; }';
+const piped = (names: readonly string[]): Cheat => ({
+  files: allTests(['b']),
+  check: 'sh run.sh',
+  script: `${PIPE}\n${names.map(name => `f ${name}`).join('\n')}\necho true > test/b.sh`,
+});
+const pipes: Group = {
+  name: 'A test is changed, and a named pipe stands at every name that is read',
+  async attempt(arena) {
+    const proof = arena.level === 'sandboxed' ? 'sealed' : 'clean';
+    const { done, violations } = await isDone(arena, piped(READ), proof);
+    return !done && violations.some(each => each.startsWith('test/b.sh '));
+  },
+};
+
+attacks(
+  'Checks: a look that would wait',
+  READ.map(name => ({
+    name: `A test is changed, and a named pipe stands at \`${name}\``,
+    held: EVERYWHERE,
+    attempt: isRefused(piped([name])),
+    group: pipes,
+  })),
+);
+
 const LATER = 'n=0; while [ $n -lt 200 ]; do echo true > test/b.sh; sleep 0.05; n=$((n+1)); done';
 const SERVE = (address: string) =>
   `'${process.execPath}' -e 'const s = require("net").createServer(c => c.end("right")).listen(${address}, () => require("fs").writeFileSync(process.env.UP, ""))' > /dev/null 2>&1 < /dev/null &`;
