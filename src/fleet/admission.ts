@@ -67,7 +67,21 @@ async function wake(tx: Querying): Promise<void> {
 
 /** Whether a worker may take units of this repository. */
 export function allowsRepo({ repos }: { readonly repos: readonly string[] }, repoUrl: string): boolean {
-  return repos.length === 0 || (isAddress(repoUrl) && repos.some(pattern => matchesText(repoUrl, pattern)));
+  return repos.length === 0 || (isAddress(repoUrl) && repos.some(pattern => fits(repoUrl, pattern)));
+}
+
+/** `*.example.org` names hosts: what stands behind the host of another address is none. */
+function fits(repoUrl: string, pattern: string): boolean {
+  const [host, path] = hostAndPath(repoUrl);
+  const [hosts, paths] = hostAndPath(pattern);
+  if (hosts === '') return matchesText(repoUrl, pattern);
+  return matchesText(host, hosts) && matchesText(path, paths);
+}
+
+/** `https://host` and `/path`, `git@host:` and `path`; no host where there is only a path. */
+function hostAndPath(address: string): readonly [host: string, path: string] {
+  const host = /^(?:[a-z*][\w+.*-]*:\/\/[^/?#\\]*|[^/:]+:)/i.exec(address)?.[0] ?? '';
+  return [host, address.slice(host.length)];
 }
 
 /** Of those that could begin; null: all. In the question itself: what a worker may not take must not hide what it may. */

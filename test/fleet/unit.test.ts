@@ -42,3 +42,19 @@ test.each([
 ])('%j is one', repoUrl => {
   expect([isAddress(repoUrl), allowsRepo({ repos: ['*x*'] }, repoUrl)]).toEqual([true, true]);
 });
+
+test.each([
+  ['https://*.example.org/team/*', 'https://git.example.org/team/a', true],
+  ['https://*.example.org/team/*', 'https://evil.test/.example.org/team/a', false],
+  ['https://*.example.org/team/*', 'https://evil.test#.example.org/team/a', false],
+  ['https://*.example.org/team/*', 'https://evil.test?.example.org/team/a', false],
+  ['https://*.example.org/team/*', 'https://evil.test\\.example.org/team/a', false],
+  ['git@*.example.org:team/*', 'git@a.example.org:team/a', true],
+  ['git@*.example.org:team/*', 'git@evil.test:.example.org:team/a', false],
+  ['*.example.org:team/*', 'git@evil.test:x.example.org:team/a', false],
+  ['ssh://git@*.example.org/*', 'ssh://git@evil.test/x.example.org/a', false],
+  ['https://example.org/*', 'https://example.org@evil.test/a', false],
+  ['*example.org/team/*', 'https://git.example.org/team/a', true],
+])('what --allow-repo %s says of %s', (pattern, repoUrl, allowed) => {
+  expect(allowsRepo({ repos: [pattern] }, repoUrl)).toBe(allowed);
+});
