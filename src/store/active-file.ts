@@ -35,8 +35,8 @@ export interface NewActive {
   readonly stories: readonly Story[];
 }
 
-/** The text of the file, also to see later whether it still is what was written. */
-export function formatActive(active: NewActive): string {
+/** The bytes of the file, also to see later whether it still is what was written. */
+export function formatActive(active: NewActive): Buffer {
   const { terms, stories } = active;
   const { pid, started } = ourselves();
   const file = {
@@ -54,18 +54,20 @@ export function formatActive(active: NewActive): string {
     ralphDir: active.ralphDir,
   };
   const head = JSON.stringify(file, null, 2).slice(0, -2);
-  return `${head},\n  "preIterationSnapshot": ${snapshotText(stories)}\n}\n`;
+  const before = Buffer.from(`${head},\n  "preIterationSnapshot": `);
+  return Buffer.concat([before, snapshotOf(stories), Buffer.from('\n}\n')]);
 }
 
-/** Most iterations leave most lists as they were. */
-const texts = new WeakMap<readonly Story[], string>();
+/** As bytes: most iterations leave most lists as they were, and to encode a long one takes longer than to write it. */
+const snapshots = new WeakMap<readonly Story[], Buffer>();
 
-function snapshotText(stories: readonly Story[]): string {
-  const known = texts.get(stories);
+function snapshotOf(stories: readonly Story[]): Buffer {
+  const known = snapshots.get(stories);
   if (known !== undefined) return known;
-  const text = JSON.stringify(Object.fromEntries(stories.map(story => [story.id, kept(story)])));
-  texts.set(stories, text);
-  return text;
+  const entries = stories.map(story => [story.id, kept(story)]);
+  const snapshot = Buffer.from(JSON.stringify(Object.fromEntries(entries)));
+  snapshots.set(stories, snapshot);
+  return snapshot;
 }
 
 /** Seed 002's three fields first, then what else an iteration may not change. */
@@ -77,11 +79,11 @@ function kept(story: Story): Before {
   );
 }
 
-export function writeActive(path: string, text: string): void {
+export function writeActive(path: string, content: string | Uint8Array): void {
   // What is left of it by a kill must not lie among the user's files.
   const own = projectPaths(dirname(path)).folder;
   ensureFolder(own);
-  writeAtomic(path, text, 0o644, own);
+  writeAtomic(path, content, 0o644, own);
 }
 
 export function removeActive(path: string): void {

@@ -33,7 +33,7 @@ export function createTasksReader(path: string) {
 }
 
 /** Never follows a link: whoever made it may read less than we do. */
-function leftBytes(path: string): Buffer | undefined {
+export function leftBytes(path: string): Buffer | undefined {
   try {
     const stat = lstatSync(path);
     return stat.isFile() && stat.size <= LARGEST ? readFileSync(path) : undefined;

@@ -9,7 +9,7 @@ import { errorWords } from '../platform/error-words.ts';
 import { readIfThere, writeAtomic } from '../platform/files.ts';
 import { formatActive, writeActive } from '../store/active-file.ts';
 import { ACTIVE_FILE, type PrdPaths } from '../store/prd-paths.ts';
-import { createTasksReader, formatTasks } from '../store/tasks-file.ts';
+import { createTasksReader, formatTasks, leftBytes } from '../store/tasks-file.ts';
 import { createFileKeeper, type KeptFile } from '../workspace/keep-files.ts';
 import { changeWords } from '../workspace/protect.ts';
 import { blockedAt, clearPath } from '../workspace/set-aside.ts';
@@ -112,7 +112,7 @@ function keepLog({ progress, name }: PrdPaths, place: Place) {
 
 /** What tells the hooks which iteration it is. */
 function keepMark({ paths, run: { aside }, ...options }: KeeperOptions) {
-  let active = '';
+  let active: Buffer | undefined;
   return {
     write(terms: StoryRules, stories: readonly Story[]): void {
       active = formatActive({ ...options, now: options.now(), ralphDir: paths.name, terms, stories });
@@ -121,7 +121,7 @@ function keepMark({ paths, run: { aside }, ...options }: KeeperOptions) {
       writeActive(paths.active, active);
     },
     restore(): readonly Violation[] {
-      if (active === '' || readText(paths.active) === active) return [];
+      if (!active || leftBytes(paths.active)?.equals(active)) return [];
       return [{ what: `${ACTIVE_FILE} was changed; it is Ralph's own`, restored: true }];
     },
   };
