@@ -159,19 +159,36 @@ async function takeIn(
   const listed = await git.bytes(['ls-files', ...flags, ...scope]);
   if (listed.code !== 0) return failed(index, listed);
   const known = touched.map(path => `C ${path}`);
-  const { gone, blocked, changed, nested, skipped } = sort(index, [...listed.records, ...known]);
+  const { gone, blocked, changed, large, nested, skipped } = sort(index, [...listed.records, ...known]);
   const removed = await remove(index, blocked);
   if (removed) return removed;
-  if (gone.length + changed.length > 0) {
+  const many = changed.length > MANY && (await packsMany(git)) ? IN_ONE_PACK : [];
+  for (const [how, paths] of [[many, [...gone, ...changed]] as const, [AS_IT_IS, large] as const]) {
+    if (paths.length === 0) continue;
     const words = ['-z', '--add', '--remove', '--replace', '--stdin'];
-    const added = await git.bytes(['update-index', ...words], [...gone, ...changed]);
+    const added = await git.bytes([...how, 'update-index', ...words], paths);
     if (added.code !== 0) return failed(index, added);
-    recent.note(changed);
+    recent.note(paths);
     skipped.push(...refusedIn(added.errors));
   }
-  const isSame = touched.length + gone.length + blocked.length + changed.length === 0;
+  const isSame = [touched, gone, blocked, changed, large].every(({ length }) => length === 0);
   return { nested, skipped, changed: !isSame };
 }
+
+/** To make a file for each of so many contents takes longer than all else that is done with them. */
+const MANY = 500;
+const IN_ONE_PACK = ['-c', 'core.bigFileThreshold=1'];
+
+/** Older ones make a pack for each content. */
+async function packsMany(git: Git): Promise<boolean> {
+  const { stdout } = await git.run(['version']);
+  const [, major = '0', minor = '0'] = /(\d+)\.(\d+)/.exec(stdout) ?? [];
+  return Number(major) > 2 || (major === '2' && Number(minor) >= 39);
+}
+
+/** Bytes. A larger file is compressed already, as a rule: to try takes four times as long as all else. */
+const LARGE = 1024 * 1024;
+const AS_IT_IS = ['-c', 'core.looseCompression=0'];
 
 /** Names that git takes for its own on some system (`.GIT`, `git~1`) are left out of an index, and that is no failure to it. */
 function refusedIn(errors: string): readonly Skipped[] {
@@ -270,6 +287,7 @@ function sort({ top, root }: Index, records: readonly string[]) {
   const isBlocked = (path: string) => blockedAt(top, decoded(path), folders) !== undefined;
   for (const path of gone) if (isBlocked(path)) blocked.add(path);
   const skipped: Skipped[] = [];
+  const large: string[] = [];
   for (const [path, is] of changed) {
     const stat = statOf(Buffer.from(`${Buffer.from(top).toString('latin1')}/${path}`, 'latin1'));
     // Behind a link that took the place of a folder there is another file.
@@ -278,10 +296,10 @@ function sort({ top, root }: Index, records: readonly string[]) {
     else if (!stat?.isReadable) {
       changed.delete(path);
       skipped.push({ path: decoded(path), isNew: is === 'new' });
-    }
+    } else if (stat.size > LARGE && changed.delete(path)) large.push(path);
   }
   const missing = [...gone].filter(path => !blocked.has(path));
-  return { gone: missing, blocked: [...blocked], changed: [...changed.keys()], nested, skipped };
+  return { gone: missing, blocked: [...blocked], changed: [...changed.keys()], large, nested, skipped };
 }
 
 function decoded(path: string): string {
@@ -289,9 +307,9 @@ function decoded(path: string): string {
 }
 
 /** Undefined when it is gone. A link is read by its name, whatever it leads to. */
-function statOf(path: Buffer): { readonly isFolder: boolean; readonly isReadable: boolean } | undefined {
+function statOf(path: Buffer) {
   const stat = tryTo(() => lstatSync(path));
   if (!stat) return undefined;
   const mayRead = stat.isSymbolicLink() || tryTo(() => accessSync(path, constants.R_OK) ?? true) === true;
-  return { isFolder: stat.isDirectory(), isReadable: mayRead && stat.size <= MOST_BYTES };
+  return { isFolder: stat.isDirectory(), isReadable: mayRead && stat.size <= MOST_BYTES, size: stat.size };
 }

@@ -5,6 +5,7 @@ import {
   readFileSync,
   renameSync,
   rmSync,
+  statSync,
   symlinkSync,
   truncateSync,
   writeFileSync,
@@ -45,6 +46,28 @@ describe('a snapshot', () => {
       { path: 'new file\nwith a line break', before: undefined },
     ]);
     expect(await own.diff(start, end)).toContain('deleted file mode');
+  });
+
+  test('keeps many new files in one pack, and large ones as they are', async () => {
+    const work = repo({ a: 'a\n', '.gitattributes': '*.crlf text eol=crlf\n' });
+    const own = await open(work.dir);
+    await treeOf(own);
+    const objects = join(own.objects.cwd, 'objects');
+    const filesIn = () => readdirSync(objects, { recursive: true }).map(String);
+    const before = filesIn().length;
+    for (let at = 0; at < 600; at++) work.write(`new/${at}`, `${at}\n`);
+    work.write('converted.crlf', 'one\r\ntwo\r\n');
+    work.write('large', 'x'.repeat(2_000_000));
+    const tree = await treeOf(own);
+    const written = (path: string) =>
+      work.git('--git-dir', own.objects.cwd, 'cat-file', '-p', `${tree}:${path}`);
+    expect(written('new/599')).toBe('599\n');
+    expect(written('converted.crlf')).toBe('one\ntwo\n');
+    expect(written('large')).toBe('x'.repeat(2_000_000));
+    const [, major, minor] = /(\d+)\.(\d+)/.exec(work.git('version')) ?? [];
+    if (Number(major) > 2 || Number(minor) >= 39) expect(filesIn().length - before).toBeLessThan(50);
+    const sizes = filesIn().map(name => statSync(join(objects, name)).size);
+    expect(Math.max(...sizes)).toBeGreaterThan(2_000_000);
   });
 
   test('is not fooled by flags of the index, rules of the repository or an old time', {
