@@ -13,7 +13,7 @@ import { isProblem } from '../domain/text/problem.ts';
 import { systemClock } from '../platform/clock.ts';
 import type { ForgePlace } from './address.ts';
 import type { Author, CheckRun, Forge, Issue, IssueEdit, IssueEvent, Pull, Word } from './forge.ts';
-import type { ForgeProblem, Http } from './http.ts';
+import { type ForgeProblem, type Http, TOO_LONG } from './http.ts';
 
 export function createGitHub({ owner, name, base }: ForgePlace, http: Http): Forge {
   const repo = `/repos/${owner}/${name}`;
@@ -29,7 +29,7 @@ export function createGitHub({ owner, name, base }: ForgePlace, http: Http): For
     },
     async findPull(branch) {
       const query = `head=${encodeURIComponent(`${owner}:${branch}`)}&state=all&sort=created&direction=desc`;
-      const list = await http.list(`${repo}/pulls?${query}&per_page=100`);
+      const list = await http.list(`${repo}/pulls?${query}&per_page=30`);
       if (isProblem(list)) return list;
       const own = list.map(readPull).flatMap(each => (isProblem(each) ? [] : [each]));
       return own.find(({ state }) => state === 'open') ?? own[0];
@@ -85,7 +85,7 @@ function issueCalls(http: Http, asked: Asked): IssueCalls {
   return {
     async issues(label) {
       const query = `labels=${encodeURIComponent(label)}&state=open&sort=created&direction=asc`;
-      const list = await http.list(`${repo}/issues?${query}&per_page=100`);
+      const list = await http.list(`${repo}/issues?${query}&per_page=30`);
       if (isProblem(list)) return list;
       // A pull request is an issue there, too.
       const own = list.filter(isObject).filter(each => !('pull_request' in each));
@@ -99,12 +99,12 @@ function issueCalls(http: Http, asked: Asked): IssueCalls {
       return issue?.number === number ? issue : { ...strange('an issue'), status: 410 };
     },
     async issueEvents(number) {
-      const list = await http.list(`${at(number)}/events?per_page=100`);
+      const list = await http.list(`${at(number)}/events?per_page=30`);
       return isProblem(list) ? list : list.filter(isObject).flatMap(each => readEvent(each) ?? []);
     },
     lastEdit: number => readEdit(http, asked, number),
     async comments(number) {
-      const list = await http.list(`${at(number)}/comments?per_page=100`);
+      const list = await http.list(`${at(number)}/comments?per_page=30`);
       return isProblem(list) ? list : list.filter(isObject).map(each => wordOf(each, 'comment'));
     },
     addLabel: async (number, label) =>
@@ -242,9 +242,9 @@ const LONGEST_NAME = 200;
 
 /** Check runs, and the older statuses. */
 async function readChecks(http: Http, commit: string): Promise<readonly CheckRun[] | ForgeProblem> {
-  const runs = await http.list(`${commit}/check-runs?filter=latest&per_page=100`, 'check_runs');
+  const runs = await http.list(`${commit}/check-runs?filter=latest&per_page=30`, 'check_runs');
   if (isProblem(runs)) return runs;
-  const statuses = await http.list(`${commit}/status?per_page=100`, 'statuses');
+  const statuses = await http.list(`${commit}/status?per_page=30`, 'statuses');
   if (isProblem(statuses)) return statuses;
   return [
     ...runs.filter(isObject).map((run): CheckRun => {
@@ -283,7 +283,7 @@ async function readFailure(
   const log = await http.text(`${repo}/actions/jobs/${id}/logs`);
   if (isProblem(log) && log.isStopped) return log;
   if (typeof log === 'string' && log.trim() !== '') return log;
-  const notes = await http.list(`${repo}/check-runs/${id}/annotations?per_page=100`);
+  const notes = await http.list(`${repo}/check-runs/${id}/annotations?per_page=30`);
   const lines = (isProblem(notes) ? [] : notes).filter(isObject).map(note => {
     const place = `${stringAt(note, 'path') ?? ''}:${numberAt(note, 'start_line') ?? ''}`;
     return `${place}: ${stringAt(note, 'message') ?? ''}`;
@@ -300,11 +300,11 @@ interface Asked {
 
 async function readWords(http: Http, asked: Asked, number: number): Promise<readonly Word[] | ForgeProblem> {
   const { repo } = asked;
-  const reviews = await http.list(`${repo}/pulls/${number}/reviews?per_page=100`);
+  const reviews = await http.list(`${repo}/pulls/${number}/reviews?per_page=30`);
   if (isProblem(reviews)) return reviews;
-  const threads = await http.list(`${repo}/pulls/${number}/comments?per_page=100`);
+  const threads = await http.list(`${repo}/pulls/${number}/comments?per_page=30`);
   if (isProblem(threads)) return threads;
-  const comments = await http.list(`${repo}/issues/${number}/comments?per_page=100`);
+  const comments = await http.list(`${repo}/issues/${number}/comments?per_page=30`);
   if (isProblem(comments)) return comments;
   const resolved = threads.length === 0 ? new Set<number>() : await resolvedThreads(http, asked, number);
   if (isProblem(resolved)) return resolved;
@@ -352,9 +352,12 @@ function threadOf(json: Json): Word {
   };
 }
 
-const THREADS = `query($owner: String!, $name: String!, $number: Int!) {
+const THREADS = `query($owner: String!, $name: String!, $number: Int!, $after: String) {
   repository(owner: $owner, name: $name) { pullRequest(number: $number) {
-    reviewThreads(first: 100) { nodes { isResolved comments(first: 1) { nodes { databaseId } } } } } } }`;
+    reviewThreads(first: 100, after: $after) { pageInfo { hasNextPage endCursor }
+      nodes { isResolved comments(first: 1) { nodes { databaseId } } } } } } }`;
+
+const MOST_THREAD_PAGES = 100;
 
 /** By their first words. The REST API does not say which are resolved. */
 async function resolvedThreads(
@@ -362,14 +365,23 @@ async function resolvedThreads(
   { graph, owner, name }: Asked,
   number: number,
 ): Promise<ReadonlySet<number> | ForgeProblem> {
-  const variables = { owner, name, number };
-  const answer = await http.resend('POST', graph, { query: THREADS, variables });
-  const problem = graphDone(answer);
-  if (isProblem(problem)) return problem;
-  const data = objectAt(objectAt(objectAt(asObject(answer), 'data'), 'repository'), 'pullRequest');
-  const nodes = objectsAt(objectAt(data, 'reviewThreads'), 'nodes').filter(
-    ({ isResolved }) => isResolved === true,
-  );
-  const firsts = nodes.flatMap(node => objectsAt(objectAt(node, 'comments'), 'nodes').slice(0, 1));
-  return new Set(firsts.flatMap(first => numberAt(first, 'databaseId') ?? []));
+  const resolved = new Set<number>();
+  let after: string | undefined;
+  for (let pages = 0; pages < MOST_THREAD_PAGES; pages++) {
+    const variables = { owner, name, number, ...(after !== undefined && { after }) };
+    const answer = await http.resend('POST', graph, { query: THREADS, variables });
+    const problem = graphDone(answer);
+    if (isProblem(problem)) return problem;
+    const data = objectAt(objectAt(objectAt(asObject(answer), 'data'), 'repository'), 'pullRequest');
+    const threads = objectAt(data, 'reviewThreads');
+    for (const { isResolved, comments } of objectsAt(threads, 'nodes')) {
+      const [first] = objectsAt(asObject(comments), 'nodes');
+      const id = numberAt(first, 'databaseId');
+      if (isResolved === true && id !== undefined) resolved.add(id);
+    }
+    const info = objectAt(threads, 'pageInfo');
+    after = stringAt(info, 'endCursor');
+    if (info?.hasNextPage !== true || after === undefined) return resolved;
+  }
+  return { where: 'the threads of the pull request', ...TOO_LONG };
 }

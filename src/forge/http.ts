@@ -15,6 +15,8 @@ export interface ForgeProblem extends Problem {
   readonly isUnsure?: true;
   /** The user has stopped it. */
   readonly isStopped?: true;
+  /** It was away for as long as Ralph asks again. */
+  readonly isAway?: true;
 }
 
 export interface HttpOptions {
@@ -32,7 +34,7 @@ export interface HttpOptions {
 export interface Http {
   /** Asks until there is an answer. */
   get(path: string): Promise<unknown | ForgeProblem>;
-  /** All pages of a list. `under`: the field of an answer that holds it. */
+  /** All pages of a list, or none: what is cut off could be our own words. `under`: the field of an answer that holds it. */
   list(path: string, under?: string): Promise<readonly unknown[] | ForgeProblem>;
   /** A text such as a log; what leads to another host is asked there without the token. */
   text(path: string): Promise<string | ForgeProblem>;
@@ -47,11 +49,14 @@ type Method = 'POST' | 'PATCH' | 'PUT' | 'DELETE';
 const TIMEOUT = 60_000;
 /** Milliseconds that a forge may be away before Ralph gives up. */
 export const LONGEST_AWAY = 3_600_000;
+/** A page of 30 with the longest texts that GitHub takes is no longer. */
 const MOST_BYTES = 16 * 1024 * 1024;
-const MOST_PAGES = 50;
+/** Of a list: who fills it with words must not fill the memory. */
+const MOST_PAGES = 1_000;
+const MOST_CHARACTERS = 256 * 1024 * 1024;
 const MOST_REDIRECTS = 5;
-/** Answers that are kept for conditional requests: who watches asks for months. */
-const MOST_KNOWN = 1_000;
+/** Characters of answers that are kept for conditional requests: who watches asks for months. */
+const MOST_KNOWN = 64 * 1024 * 1024;
 
 interface Request {
   readonly method: string;
@@ -80,6 +85,7 @@ interface Client extends HttpOptions {
 
 interface Page {
   readonly value: unknown;
+  readonly size: number;
   readonly next: string | undefined;
 }
 
@@ -87,16 +93,24 @@ export function createHttp(options: HttpOptions): Http {
   const { base } = options;
   const client: Client = { ...options, isRight: false, said: new Set() };
   const known = new Map<string, Page & { readonly etag: string }>();
+  let kept = 0;
+  const forget = (url: string) => {
+    kept -= known.get(url)?.size ?? 0;
+    known.delete(url);
+  };
   const page = async (url: string): Promise<Page | ForgeProblem> => {
     const before = known.get(url);
     const answer = await ask({ method: 'GET', url, etag: before?.etag, isRepeatable: true }, client);
     if (isProblem(answer)) return answer;
     if (answer.status === 304 && before) return before;
-    const found = { value: answer.value, next: nextPage(answer.header('link'), base) };
+    const { value, text } = answer;
+    const found = { value, size: text.length, next: nextPage(answer.header('link'), base) };
     const etag = answer.header('etag');
-    known.delete(url);
-    if (etag !== null) known.set(url, { ...found, etag });
-    for (const old of known.keys()) if (known.size > MOST_KNOWN) known.delete(old);
+    forget(url);
+    if (etag === null) return found;
+    known.set(url, { ...found, etag });
+    kept += found.size;
+    for (const old of known.keys()) if (kept > MOST_KNOWN) forget(old);
     return found;
   };
   const send = async (request: Omit<Request, 'url'>, path: string) => {
@@ -111,14 +125,17 @@ export function createHttp(options: HttpOptions): Http {
     async list(path, under) {
       const all: unknown[] = [];
       let url: string | undefined = base + path;
-      for (let count = 0; url !== undefined && count < MOST_PAGES; count++) {
+      let [pages, size] = [0, 0];
+      while (url !== undefined) {
+        if (pages++ >= MOST_PAGES || size > MOST_CHARACTERS) return { where: path, ...TOO_LONG };
         const answer: Page | ForgeProblem = await page(url);
         if (isProblem(answer)) return answer;
         const { value } = answer;
         const items = under === undefined ? value : (value as Record<string, unknown> | null)?.[under];
         if (!Array.isArray(items))
           return { where: path, what: 'the forge gave an answer that nobody expects', fix: LOOK };
-        all.push(...items);
+        for (const item of items) all.push(item);
+        size += answer.size;
         url = answer.next;
       }
       return all;
@@ -146,15 +163,22 @@ async function ask(request: Request, client: Client): Promise<Answer | ForgeProb
     const problem = { where: hostOf(url), what: pause.why, ...(isUnsure && { isUnsure }) };
     if (stopping.aborted) return { ...problem, ...STOPPED };
     if ('lost' in answer && answer.isWrong && !client.isRight) return { ...problem, fix: LOOK };
+    if ('lost' in answer && answer.isTooLong) return problem;
     sayOnce(pause, isUnsure ? 'Ralph looks whether it was done' : TRIES, request, client);
-    if (isUnsure || clock.ticks() - began > LONGEST_AWAY)
-      return { ...problem, fix: 'the same command continues when it is back' };
+    if (isUnsure) return problem;
+    if (clock.ticks() - began > LONGEST_AWAY)
+      return { ...problem, isAway: true, fix: 'the same command continues when it is back' };
     const { until } = pause;
     const longest = Math.max(0, until - clock.now()) + 60_000;
     if (!(await waitFor({ ms: longest, until, longest }, clock, stopping))) return { ...problem, ...STOPPED };
   }
 }
 
+/** Of a list that has no end: what is cut off is not known. */
+export const TOO_LONG = {
+  what: 'the list is longer than Ralph reads, and half of it is not believed',
+  fix: 'continue in a new issue or pull request',
+};
 const STOPPED = { what: 'interrupted', isStopped: true } as const;
 const TRIES = 'Ralph tries until it answers';
 const LOOK =
@@ -227,8 +251,10 @@ async function once(request: Request, client: Client): Promise<Answer | NoReply>
       ...(body !== undefined && { body: JSON.stringify(body) }),
     });
     // Whatever the forge repeats of it: the token is in nothing that is read here.
-    const text = (await readBody(response)).replaceAll(token, HIDDEN);
-    const value = isText || text === '' ? {} : parse(text);
+    const bytes = await readBody(response);
+    if (!isText && bytes.length > MOST_BYTES) return { lost: 'its answer is too long', isTooLong: true };
+    const text = bytes.toString('utf8').replaceAll(token, HIDDEN);
+    const value = isText || text === '' ? {} : tryTo(() => JSON.parse(text) as unknown);
     if (value === undefined && response.ok) return { lost: 'its answer is no JSON', isWrong: true };
     return { ...answerOf(response, value), text, value };
   } catch (error) {
@@ -270,7 +296,7 @@ function lostBy(error: unknown): NoReply {
 }
 
 /** Of any size: the rest is not read. */
-async function readBody(response: Response): Promise<string> {
+async function readBody(response: Response): Promise<Buffer> {
   const chunks: Uint8Array[] = [];
   let size = 0;
   for await (const chunk of response.body ?? []) {
@@ -278,12 +304,7 @@ async function readBody(response: Response): Promise<string> {
     size += chunk.length;
     if (size > MOST_BYTES) break;
   }
-  return Buffer.concat(chunks).toString('utf8');
-}
-
-/** undefined: it is none, or was cut. */
-function parse(text: string): unknown {
-  return text.length > MOST_BYTES ? undefined : tryTo(() => JSON.parse(text) as unknown);
+  return Buffer.concat(chunks);
 }
 
 const HELP: Readonly<Record<number, string>> = {

@@ -4,6 +4,7 @@ import { isProblem } from '../../src/domain/text/problem.ts';
 import { findPlace, findToken, isBranchName, withoutToken } from '../../src/forge/address.ts';
 import { createGitHub } from '../../src/forge/github.ts';
 import { createHttp } from '../../src/forge/http.ts';
+import { systemClock } from '../../src/platform/clock.ts';
 import { serve } from '../rig/refusals.ts';
 
 function client(base: string, stopping = new AbortController().signal) {
@@ -68,6 +69,67 @@ test('what is the same as before is not sent again, and pages are put together',
     [1, 2, 3],
   ]);
   expect(matches).toEqual([undefined, undefined, '"1"', undefined]);
+});
+
+/** A list of so many pages. */
+function pages(count: number, text: (page: number) => string) {
+  const served = serve((request, response): void => {
+    const page = Number(/page=(\d+)/.exec(request.url ?? '')?.[1] ?? 1);
+    const next = `<http://${request.headers.host}/things?page=${page + 1}>; rel="next"`;
+    response.writeHead(200, page < count ? { link: next } : {}).end(text(page));
+  });
+  return served;
+}
+
+test('a long list is read to its end', async () => {
+  const base = await pages(120, page => `[${page}]`);
+  const list = await client(base).http.list('/things');
+  expect([isProblem(list), (list as readonly unknown[]).length, (list as readonly unknown[]).at(-1)]).toEqual(
+    [false, 120, 120],
+  );
+});
+
+test.each([
+  ['has no end', (page: number) => `[${page}]`],
+  ['is larger than memory', () => `["${'x'.repeat(15_000_000)}"]`],
+])('of a list that %s nothing is believed', { timeout: 240_000 }, async (_, text) => {
+  const base = await pages(Number.POSITIVE_INFINITY, text);
+  const { http, said } = client(base);
+  expect(await http.list('/things')).toEqual({
+    where: '/things',
+    what: 'the list is longer than Ralph reads, and half of it is not believed',
+    fix: 'continue in a new issue or pull request',
+  });
+  expect(said).toEqual([]);
+});
+
+test('a page of many things is read', async () => {
+  const base = await serve((_, response) => void response.end(`[${'0,'.repeat(500_000)}0]`));
+  expect(await client(base).http.list('/things')).toHaveLength(500_001);
+});
+
+test('an answer without an end is asked for once, and said', async () => {
+  let count = 0;
+  const base = await serve((_, response) => {
+    count++;
+    response.end(`["${'x'.repeat(20_000_000)}"]`);
+  });
+  const { http, said } = client(base);
+  const what = 'its answer is too long';
+  expect(await http.list('/things')).toMatchObject({ what });
+  expect(await http.send('POST', '/things', {})).toMatchObject({ what, isUnsure: true });
+  expect([count, said]).toEqual([2, []]);
+});
+
+test('a forge that is away for an hour is given up', async () => {
+  let ticks = 0;
+  const clock = { ...systemClock, ticks: () => ticks };
+  const base = await serve((_, response) => {
+    ticks += 2_000_000;
+    response.writeHead(503).end('{}');
+  });
+  const http = createHttp({ base, token: 'x', stopping: new AbortController().signal, say() {}, clock });
+  expect(await http.get('/x')).toMatchObject({ what: 'it answers with 503', isAway: true });
 });
 
 test('what writes is sent once, and nobody claims to know what came of it', async () => {

@@ -2,8 +2,8 @@
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
 import { onTestFinished } from 'vitest';
 
-/** `waits`: for a time that is known, and nothing was done. `again`: nobody knows what was done. `stops`: it is the answer. */
-export type Kind = 'waits' | 'again' | 'stops';
+/** `waits`: for a time that is known, and nothing was done. `again`: nobody knows what was done. `stops`: it is the answer. `endless`: it would be the same again, and nobody knows what was done. */
+export type Kind = 'waits' | 'again' | 'stops' | 'endless';
 
 /** `elsewhere`: the address of another host. */
 type Refuse = (request: IncomingMessage, response: ServerResponse, elsewhere: string) => void;
@@ -85,7 +85,7 @@ export const REFUSALS: readonly Refusal[] = [
   },
   { name: 'a body that is cut off', kind: 'again', refuse: truncated, said: /cannot be reached/ },
   { name: 'silence', kind: 'again', refuse: () => {}, said: /does not answer/ },
-  { name: 'a body without an end', kind: 'again', refuse: endless, said: /answer is no JSON/ },
+  { name: 'a body without an end', kind: 'endless', refuse: endless, said: /answer is too long/ },
   ...Object.entries({ 'no JSON': '{"number":1', 'a page': '<!doctype html><p>Log in</p>' }).map(
     ([name, text]): Refusal => ({
       ...{ name, kind: 'again', refuse: (_, response) => void response.end(text) },

@@ -13,6 +13,8 @@ export interface NoReply {
   readonly lost: string;
   /** It may be no forge at all. */
   readonly isWrong?: boolean;
+  /** It would be as long the next time. */
+  readonly isTooLong?: boolean;
 }
 
 export interface ForgePause {
