@@ -2,6 +2,7 @@
 import type { ForgeState } from '../domain/forge/forge-state.ts';
 import type { BranchStand, ForgeFacts } from '../domain/forge/next.ts';
 import { isProblem, type Problem } from '../domain/text/problem.ts';
+import { LAST_MARK } from '../report/pull-request.ts';
 import { createIntegration } from '../workspace/integration.ts';
 import type { OwnGit } from '../workspace/own-git.ts';
 import type { Remote } from '../workspace/remote.ts';
@@ -89,9 +90,13 @@ async function redNames(
   return new Set(there.filter(({ state }) => state === 'red').map(({ name }) => name));
 }
 
-/** Ralph's own words have its mark and its name. */
-export function isOwn({ text, author }: Word, me: string): boolean {
-  return author === me && text.includes('<!-- ralph: ');
+/** Ralph's own words have its name, and end with its mark: what is quoted in between may hold any. undefined: they are none. */
+export function markOf({ text, author }: Word, me: string): string | undefined {
+  return author === me ? LAST_MARK.exec(text)?.[1] : undefined;
+}
+
+export function isOwn(word: Word, me: string): boolean {
+  return markOf(word, me) !== undefined;
 }
 
 async function sortWords(

@@ -180,7 +180,8 @@ async function readEdit(
 
 /** Milliseconds: whoever may not write any more is not heard for long. */
 const PERMISSION_TIME = 60_000;
-const LOGIN = /^[A-Za-z0-9](?:[A-Za-z0-9-]{0,38})(?:\[bot\])?$/;
+/** With `_` the accounts that an enterprise manages. */
+const LOGIN = /^[A-Za-z0-9][\w-]{0,79}(?:\[bot\])?$/;
 
 function strange(what: string): ForgeProblem {
   return { where: what, what: 'the forge describes it in a way that nobody expects' };

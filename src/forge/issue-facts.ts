@@ -1,8 +1,7 @@
 /** What the forge says of an issue now: who wants it, what was said there, and whether somebody has answered. */
 import { type IssueFacts, issueMarks } from '../domain/forge/next-watch.ts';
 import { isProblem } from '../domain/text/problem.ts';
-import { HIDDEN_MARK } from '../report/pull-request.ts';
-import { isHeard, isOwn } from './facts.ts';
+import { isHeard, isOwn, markOf } from './facts.ts';
 import type { Author, Forge, Issue, IssueEvent, Word } from './forge.ts';
 import type { ForgeProblem } from './http.ts';
 
@@ -41,7 +40,7 @@ export async function lookAtIssue(
   if (isProblem(changed)) return changed;
   const comments = await forge.comments(issue.number);
   if (isProblem(comments)) return comments;
-  const said = new Set(comments.filter(word => isOwn(word, me)).flatMap(({ text }) => marksIn(text)));
+  const said = new Set(comments.flatMap(word => markOf(word, me) ?? []));
   const answer = await answerTo(look, comments, asked ?? undefined);
   if (isProblem(answer)) return answer;
   const label = set?.id ?? 0;
@@ -58,10 +57,6 @@ export async function lookAtIssue(
 /** As GitHub compares names of labels. */
 export function same(one: string, other: string): boolean {
   return one.toLowerCase() === other.toLowerCase();
-}
-
-function marksIn(text: string): readonly string[] {
-  return [...text.matchAll(HIDDEN_MARK)].map(([, mark = '']) => mark);
 }
 
 /** The label counts where somebody with write permission has set it: a form may set it for anybody. */
@@ -108,8 +103,7 @@ async function answerTo(
   comments: readonly Word[],
   asked: string | undefined,
 ): Promise<Word | undefined | ForgeProblem> {
-  const isIt = (word: Word) => asked !== undefined && isOwn(word, me) && marksIn(word.text).includes(asked);
-  const at = comments.findIndex(isIt);
+  const at = asked === undefined ? -1 : comments.findIndex(word => markOf(word, me) === asked);
   if (at < 0) return undefined;
   for (const word of comments.slice(at + 1)) {
     if (isOwn(word, me) || word.text.trim() === '') continue;

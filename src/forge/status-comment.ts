@@ -4,7 +4,7 @@ import { endedWords } from '../report/issue-words.ts';
 import { counted } from '../report/numbers.ts';
 import { hiddenMark } from '../report/pull-request.ts';
 import { MARKDOWN_WORDS } from '../report/words.ts';
-import { isOwn, type Seen } from './facts.ts';
+import { markOf, type Seen } from './facts.ts';
 import type { Following } from './follow.ts';
 import type { ForgeProblem } from './http.ts';
 
@@ -16,11 +16,12 @@ export async function writeStatus(
   { words, me, unheard }: Seen,
   now: string | undefined,
 ): Promise<Problem | undefined> {
-  const mark = hiddenMark(`status-${run.id}`);
+  const mark = `status-${run.id}`;
   const { forge, redact } = access;
-  const lines = [statusLine(now, ledger.state().ended), '', ...factLines(ledger.state(), unheard), '', mark];
+  const facts = factLines(ledger.state(), unheard);
+  const lines = [statusLine(now, ledger.state().ended), '', ...facts, '', hiddenMark(mark)];
   const text = redact(lines.join('\n'));
-  const there = words.find(word => word.kind === 'comment' && isOwn(word, me) && word.text.includes(mark));
+  const there = words.find(word => word.kind === 'comment' && markOf(word, me) === mark);
   if (there?.text.replaceAll('\r\n', '\n') === text) return undefined;
   const write = () => (there ? forge.editComment(there.number, text) : forge.comment(number, text));
   return unlessUnsure(await ledger.act('comment', String(number), write, () => ({})));
@@ -63,9 +64,9 @@ export async function replyToThreads(
   const commit = pushed.at(-1) ?? pull.head;
   for (const { id, kind, thread } of words) {
     if (kind !== 'thread' || thread === undefined || !heard.includes(id)) continue;
-    const mark = hiddenMark(`reply-${id}`);
-    if (words.some(word => isOwn(word, me) && word.text.includes(mark))) continue;
-    const text = `Worked on in ${commit}.\n\n${mark}`;
+    const mark = `reply-${id}`;
+    if (words.some(word => markOf(word, me) === mark)) continue;
+    const text = `Worked on in ${commit}.\n\n${hiddenMark(mark)}`;
     const problem = unlessUnsure(
       await ledger.act(
         'reply',

@@ -32,13 +32,13 @@ export interface PullRequestFacts {
 /** No reader takes more, and GitHub refuses it. */
 const LONGEST = 60_000;
 
-/** By which Ralph knows its own words again. */
+/** By which Ralph knows its own words again, at their end. */
 export function hiddenMark(what: string): string {
   return `<!-- ralph: ${what.replace(/[^\w.-]/g, '-')} -->`;
 }
 
-/** What was marked, in a text. */
-export const HIDDEN_MARK = /<!-- ralph: ([\w.-]+) -->/g;
+/** What a text is marked as. */
+export const LAST_MARK = /<!-- ralph: ([\w.-]+) -->\s*$/;
 
 export function pullRequestBody(facts: PullRequestFacts): string {
   const { result } = facts;
