@@ -7,6 +7,7 @@ import { createWakeUp } from '../engine/wait.ts';
 import type { GivenIssue } from '../store/run-file.ts';
 import { type FollowRequest, followPullRequest } from './follow.ts';
 import type { Issue } from './forge.ts';
+import type { ForgeProblem } from './http.ts';
 import type { Access, UnitSource } from './pull-request.ts';
 
 export type Begin = 'start' | 'resume' | 'follow';
@@ -85,8 +86,8 @@ export function createDriver(
       driven.set(issue.number, own);
       failed.delete(issue.number);
       const over = (problem: Problem | undefined) => {
-        // What we have stopped ourselves is continued.
-        if (problem && !own.stop.stopping.aborted)
+        // What we have stopped ourselves is continued, and so is what a forge that is away has stopped.
+        if (problem && !own.stop.stopping.aborted && !(problem as ForgeProblem).isAway)
           failed.set(issue.number, { label, what: formatProblem(problem) });
         driven.delete(issue.number);
         hasNews = true;

@@ -80,8 +80,8 @@ interface Watching extends Omit<WatchRequest, 'work'> {
   readonly work: IssueWork;
   /** What was shown of each issue last. */
   readonly shown: Map<number, string>;
-  /** What was in the way of each last; 0: of them all. */
-  readonly noted: Map<number, string>;
+  /** What is in the way, as it was said: at the last look, and at this one. */
+  readonly noted: { before: ReadonlySet<string>; now: Set<string> };
   /** How the pull request of each run stood when it was looked at last. */
   readonly heads: Map<string, string>;
 }
@@ -102,7 +102,7 @@ async function openWatch(request: WatchRequest): Promise<Watching | Problem> {
     look: { forge, label, listenTo, me, who },
     work,
     shown: new Map(),
-    noted: new Map(),
+    noted: { before: new Set(), now: new Set() },
     heads: new Map(),
   };
 }
@@ -112,16 +112,26 @@ async function untilOver(watching: Watching): Promise<WatchResult | Problem> {
   const finished = new Set<number>();
   for (;;) {
     const looked = stop.stopping.aborted ? 'stopped' : await lookOnce(watching, finished);
-    if (looked === 'stopped' || isProblem(looked)) {
-      // Only the user interrupts; what the forge does not allow is said.
-      const isInterrupted = stop.stopping.aborted;
-      stop.request('interrupted', 'after-this-step');
-      await work.allOver();
-      return looked === 'stopped' || isInterrupted ? INTERRUPTED : looked;
-    }
-    if (once && work.isIdle() && !looked.isUnsure) return { outcome: 'over', open: looked.open };
+    if (looked === 'stopped' || stop.stopping.aborted) return endWatch(watching, INTERRUPTED);
+    if (isProblem(looked)) {
+      // Who watches for months outlasts a forge that is away for hours.
+      if (once || !looked.isAway) return endWatch(watching, looked);
+      note(watching, '', looked);
+    } else if (once && work.isIdle() && !looked.isUnsure) return { outcome: 'over', open: looked.open };
     await work.wait(poll);
   }
+}
+
+/** What is worked on may take its time to the end of its step. */
+async function endWatch<End extends WatchResult | ForgeProblem>(
+  { stop, work, say }: Watching,
+  end: End,
+): Promise<End> {
+  if (isProblem(end) && !work.isIdle())
+    say(`${formatProblem(end)}. Ending after this step of what is worked on; Ctrl-C ends it now.`);
+  stop.request('interrupted', 'after-this-step');
+  await work.allOver();
+  return end;
 }
 
 interface Looked {
@@ -135,14 +145,18 @@ async function lookOnce(
   watching: Watching,
   finished: Set<number>,
 ): Promise<Looked | 'stopped' | ForgeProblem> {
-  const { look, stop, work } = watching;
+  const { look, stop, work, noted } = watching;
+  noted.before = noted.now;
+  noted.now = new Set();
   const labelled = await look.forge.issues(look.label);
   if (isProblem(labelled)) return labelled;
   const wanted = new Map(labelled.map(issue => [issue.number, issue]));
   const away = await work.refresh([...wanted.keys()]);
   if (away?.isHeld && watching.once) return { where: away.where, what: away.what };
-  note(watching, 0, away && formatProblem(away));
-  if (away) return { isUnsure: true, open: 0 };
+  if (away) {
+    note(watching, '', away);
+    return { isUnsure: true, open: 0 };
+  }
   const runs = [...work.latest()].filter(([number, id]) => wanted.has(number) || isLeft(watching, id));
   const begun = runs.map(([number]) => number).filter(number => wanted.has(number) || !finished.has(number));
   let [isUnsure, open] = [false, 0];
@@ -188,7 +202,7 @@ async function stepIssue(
   const { look, work, terms } = watching;
   const seen = await seeIssue(watching, number, listed);
   if (isProblem(seen)) {
-    note(watching, number, formatProblem(seen));
+    note(watching, `#${number}: `, seen);
     if (listed !== undefined || !isGone(seen)) return { standing: 'waiting', end: 'failed' };
     await work.cancel(number, 'Its issue is gone.');
     return { standing: 'cancelled', end: 'rest' };
@@ -211,10 +225,10 @@ async function stepIssue(
     }
     const done = await perform(watching, seen, step, step.act);
     if (isProblem(done)) {
-      const why = formatProblem(done);
       // Of what has not begun the line says why.
-      if (isBegin) show(watching, issue, { standing: run ? 'needs_you' : 'refused', why }, run);
-      else note(watching, number, why);
+      if (isBegin && !isStopped(done))
+        show(watching, issue, { standing: run ? 'needs_you' : 'refused', why: formatProblem(done) }, run);
+      else note(watching, `#${number}: `, done);
       return { standing, end: 'failed' };
     }
     if (isBegin) show(watching, issue, step, run);
@@ -261,22 +275,33 @@ async function seeIssue(
 }
 
 /** Whether something has happened at a pull request that was ready since it was looked at last. */
-async function newsOf({ work, look, heads }: Watching, number: number, isWanted: boolean): Promise<boolean> {
+async function newsOf(watching: Watching, number: number, isWanted: boolean): Promise<boolean> {
+  const { work, look, heads } = watching;
   const id = work.latest().get(number);
   if (id === undefined || !isWanted || work.isDriven(number)) return false;
   const { forge } = work.stateOf(id);
   if (forge?.number === undefined || forge.ended?.reason !== 'pull_request_ready') return false;
-  const pull = await look.forge.pull(forge.number);
-  const words = await look.forge.words(forge.number);
-  const checks = isProblem(pull) ? pull : await look.forge.checks(pull.head);
-  // Whatever is wrong there is said when it is looked at again.
-  if (isProblem(pull) || isProblem(words) || isProblem(checks)) return false;
-  const others = words.filter(word => !isOwn(word, look.me)).map(word => `${word.id} ${word.verdict}`);
-  const states = checks.map(({ name, state }) => `${name} ${state}`);
-  const now = [pull.state, pull.head, pull.isMergeable === false, ...others, ...states].join('\n');
+  const now = await newestOf(look, forge.number);
+  if (isProblem(now)) {
+    note(watching, `#${number}: `, now);
+    return false;
+  }
   const isNew = heads.get(id) !== now;
   heads.set(id, now);
   return isNew;
+}
+
+/** All of a pull request that could ask for more work. */
+async function newestOf({ forge, me }: IssueLook, number: number): Promise<string | ForgeProblem> {
+  const pull = await forge.pull(number);
+  if (isProblem(pull)) return pull;
+  const words = await forge.words(number);
+  if (isProblem(words)) return words;
+  const checks = await forge.checks(pull.head);
+  if (isProblem(checks)) return checks;
+  const others = words.filter(word => !isOwn(word, me)).map(word => `${word.id} ${word.verdict}`);
+  const states = checks.map(({ name, state }) => `${name} ${state}`);
+  return [pull.state, pull.head, pull.isMergeable === false, ...others, ...states].join('\n');
 }
 
 /** `later`: it takes its time, or nobody knows whether it was done. */
@@ -353,7 +378,7 @@ async function setLabels(
   ];
   for (const change of changes) {
     const done = await change();
-    if (isProblem(done)) note(watching, number, `its labels stay as they are: ${formatProblem(done)}`);
+    if (isProblem(done)) note(watching, `#${number}: its labels stay as they are: `, done);
   }
 }
 
@@ -377,9 +402,13 @@ function show(
   shows(line);
 }
 
-/** Said once, as long as nothing else was said of it. undefined: nothing is in the way any more. */
-function note({ say, noted }: Watching, number: number, text: string | undefined): void {
-  if (text !== undefined && noted.get(number) !== text) say(number === 0 ? text : `#${number}: ${text}`);
-  if (text === undefined) noted.delete(number);
-  else noted.set(number, text);
+/** Said once, until a look finds it gone. That the user has stopped it is no news. */
+function note({ say, noted: { before, now } }: Watching, about: string, problem: Problem): void {
+  const text = about + formatProblem(problem);
+  if (!isStopped(problem) && !before.has(text) && !now.has(text)) say(text);
+  now.add(text);
+}
+
+function isStopped(problem: Problem): boolean {
+  return (problem as ForgeProblem).isStopped === true;
 }

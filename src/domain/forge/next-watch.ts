@@ -78,7 +78,8 @@ export const issueMarks = {
   started: (label: number, who: string) => `issue-started-${label}-${who}`,
   question: (run: string, iteration: number) => `issue-question-${run}-${iteration}`,
   link: (pull: number) => `issue-link-${pull}`,
-  end: (label: number) => `issue-end-${label}`,
+  /** `standing`: what was ready may need somebody later, and the other way round. */
+  end: (label: number, standing: IssueStanding) => `issue-end-${label}-${standing}`,
 };
 
 /** Of the marks at an issue: what they say of this run; undefined: they are of another one, or unknown. */
@@ -133,7 +134,7 @@ function overStep(facts: IssueFacts, run: IssueRun, isTried: boolean): IssueStep
 }
 
 function over({ said, label, why }: IssueFacts, standing: IssueStanding): IssueStep {
-  const mark = issueMarks.end(label);
+  const mark = issueMarks.end(label, standing);
   return { standing, why, ...(!said.has(mark) && { act: { kind: 'say', what: 'end', mark } }) };
 }
 
