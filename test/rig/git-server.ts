@@ -22,6 +22,12 @@ export async function serveGit(remote: Repo): Promise<string> {
   return `http://127.0.0.1:${port}/${basename(remote.dir)}`;
 }
 
+/** For a server of a test's own that lets whoever it wants in. */
+export function serveGitOver(remote: Repo) {
+  remote.git('config', 'http.receivepack', 'true');
+  return (request: IncomingMessage, response: ServerResponse) => answer(remote, request, response);
+}
+
 /** By git's own program, as a web server calls it. */
 function answer(remote: Repo, request: IncomingMessage, response: ServerResponse): void {
   const { pathname, search } = new URL(request.url ?? '/', 'http://127.0.0.1');
