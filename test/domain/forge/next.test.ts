@@ -32,7 +32,22 @@ type Row = [
 const ROWS: Row[] = [
   ['merged', { state: 'merged' }, { kind: 'end', reason: 'merged' }],
   ['closed', { state: 'closed' }, { kind: 'end', reason: 'pull_request_closed' }],
-  ['the history was rewritten', { branch: 'rewritten' }, { kind: 'end', reason: 'needs_you' }],
+  [
+    'the history was rewritten',
+    { branch: 'rewritten' },
+    {
+      kind: 'end',
+      reason: 'needs_you',
+      detail: `Somebody has rewritten the history of the branch: move it back to ${'2'.repeat(12)}, or continue by hand.`,
+    },
+    {},
+    { pushed: ['1'.repeat(40), '2'.repeat(40)] },
+  ],
+  [
+    'the history was rewritten before Ralph has pushed',
+    { branch: 'rewritten' },
+    { kind: 'end', detail: 'Somebody has rewritten the history of the branch.' },
+  ],
   ['somebody else pushed', { branch: 'ahead' }, { kind: 'take-in' }],
   [
     'somebody else pushed, too often',
@@ -52,7 +67,11 @@ const ROWS: Row[] = [
     { reviewRounds: 8 },
     { rounds: { ...NONE, foreign: 5 } },
   ],
-  ['our push is not seen yet', { branch: 'late' }, { kind: 'wait' }],
+  [
+    'our push is not seen yet',
+    { branch: 'late' },
+    { kind: 'wait', why: 'the forge has not seen the last push yet' },
+  ],
   [
     'a check runs',
     { checks: [RED, { name: 'lint', state: 'running' }] },
@@ -63,14 +82,26 @@ const ROWS: Row[] = [
     { checks: [{ name: 'a', state: 'running' }], requests: ASKS },
     { kind: 'wait' },
   ],
-  ['no check has begun yet', { checks: [], isFresh: true }, { kind: 'wait' }],
+  [
+    'no check has begun yet',
+    { checks: [], isFresh: true },
+    { kind: 'wait', why: 'its checks may not have begun yet' },
+  ],
   ['there is no check', { checks: [] }, { kind: 'end', reason: 'pull_request_ready' }],
-  ['nobody knows whether it can be merged', { isMergeable: null }, { kind: 'wait' }],
+  [
+    'nobody knows whether it can be merged',
+    { isMergeable: null },
+    { kind: 'wait', why: 'the forge is finding out whether it can be merged' },
+  ],
   ['a conflict', { isMergeable: false }, { kind: 'merge-base' }],
   [
     'a conflict, too often',
     { isMergeable: false },
-    { kind: 'end', reason: 'needs_you' },
+    {
+      kind: 'end',
+      reason: 'needs_you',
+      detail: `It still conflicts with its base after 2 rounds. ${NEXT('ci-rounds 5')}`,
+    },
     {},
     { rounds: { ...NONE, conflict: 2 } },
   ],
@@ -100,6 +131,13 @@ const ROWS: Row[] = [
     const state = [round, round].reduce(afterForgeEvent, NOTHING_DONE);
     return [`red, too often: ${name}`, { checks: [{ ...RED, name }] }, { kind: 'end' }, {}, state];
   }),
+  [
+    'red after one round',
+    { checks: [RED] },
+    { kind: 'end', detail: `Red after 1 round: test. ${NEXT('ci-rounds 4')}` },
+    { ciRounds: 1 },
+    { checkRounds: { test: 1 } },
+  ],
   ['red, and no round is allowed', { checks: [RED] }, { kind: 'end', reason: 'needs_you' }, { ciRounds: 0 }],
   ['red on the base as well', { checks: [{ ...RED, redOnBase: true }] }, { kind: 'note', names: ['test'] }],
   [
@@ -153,6 +191,30 @@ const ROWS: Row[] = [
     'green, --merge, and somebody still asks for changes',
     { isDraft: false, isClear: true, isApproved: true, contestedBy: ['alice'] },
     { kind: 'wait', why: 'alice still asks for changes' },
+    { merge: true },
+  ],
+  // Of two that fit, the first row counts.
+  [
+    'merged, and its branch is gone',
+    { state: 'merged', branch: 'rewritten' },
+    { kind: 'end', reason: 'merged' },
+  ],
+  [
+    'somebody else pushed, and a check runs',
+    { branch: 'ahead', checks: [{ name: 'a', state: 'running' }] },
+    { kind: 'take-in' },
+  ],
+  [
+    'a conflict, and a check runs',
+    { isMergeable: false, checks: [{ name: 'a', state: 'running' }] },
+    { kind: 'wait' },
+  ],
+  ['a conflict, and red', { isMergeable: false, checks: [RED] }, { kind: 'merge-base' }],
+  ['red, and somebody asks', { checks: [RED], requests: ASKS }, { kind: 'fix-checks' }],
+  [
+    'green, and red on the base alone',
+    { checks: [{ ...RED, state: 'green', redOnBase: true }], isDraft: false, isApproved: true },
+    { kind: 'merge' },
     { merge: true },
   ],
   ['green, --merge, approved', { isDraft: false, isApproved: true }, { kind: 'merge' }, { merge: true }],
