@@ -49,7 +49,7 @@ export function createReporters(call: Call, { settings, project }: SetUp, keys: 
       if (event.type === 'run-resumed') lanes.learn(past.board?.lanes ?? []);
       events?.write(event);
       if (verbose && !output.humanIsTTY) for (const line of verbose(event)) output.error(`${line}\n`);
-      human.emit(event);
+      human.emit(event, past);
       notify.emit(event);
       otel?.emit(event);
     },

@@ -273,7 +273,8 @@ async function sendBack(
   const others = await landedSince(integration, board(), head);
   parts.emit({ type: 'sent-back', story, ...back, others });
   if (returns < MOST_RETURNS) return;
-  const why = `it was sent back ${returns} times; the last time: ${SENT_BACK[back.why]}`;
+  const where = back.files.length === 0 ? '' : ` in ${listSome(back.files)}`;
+  const why = `it was sent back ${returns} times; the last time: ${SENT_BACK[back.why]}${where}`;
   parts.emit({ type: 'lane-kept', story, why, needsYou: true, commit: head });
 }
 

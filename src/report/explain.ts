@@ -8,7 +8,7 @@ import { wrap, wrapAround } from '../platform/text.ts';
 import { times } from './board-view.ts';
 import { bestWords, CLOSED, endedView, nextSteps, START_AGAIN, standingSentence } from './ending-words.ts';
 import { issueWords, pullRequestWords } from './forge-words.ts';
-import { lookAt, STANDING } from './lane-words.ts';
+import { lookAt, standingOf } from './lane-words.ts';
 import { counted, duration, wholeSeconds } from './numbers.ts';
 import {
   checkNoun,
@@ -170,9 +170,7 @@ function unlanded({ board, lanes, runId, cwd }: RunView): readonly string[] {
   return open.flatMap(lane => {
     const back = lanes.marks.findLast(({ story, kind }) => story === lane.id && kind === 'sent-back');
     const needs = lane.needs.filter(id => !board?.landed.some(({ story }) => story === id));
-    const why =
-      lane.why ??
-      (needs.length > 0 ? `it waits for ${needs.join(', ')}` : (STANDING[lane.state] ?? lane.state));
+    const why = lane.why ?? (needs.length > 0 ? `it waits for ${needs.join(', ')}` : standingOf(lane));
     const output = back?.detail?.trim().split('\n').slice(-LAST_LINES).map(phrase).join('\n  ');
     return [
       `${phrase(lane.id)} ${phrase(lane.title)}: ${phrase(why)}${/[.!?]$/.test(why) ? '' : '.'}${
@@ -268,15 +266,22 @@ function shares(iterations: readonly IterationView[]): string {
   return `, about ${dollars(sum / costs.length)} per iteration`;
 }
 
+/** Less is no more than how numbers are rounded. */
+const LEAST = 1e-6;
+
 function spentOnLanes({ board, ending }: RunView, total: number): readonly string[] {
   if (!board) return [];
-  const { cost, tokens, unpriced } = boardUsage(board) ?? {};
+  const used = boardUsage(board);
+  const { cost, unpriced } = used ?? {};
+  const tokens = ending?.totalTokens ?? used?.tokens;
   const iterations = board.lanes.reduce((sum, lane) => sum + lane.iterations, 0);
   const lanes = board.lanes.flatMap(lane => {
     const own = laneUsage(lane)?.cost;
     return own === undefined ? [] : [`${phrase(lane.id)} ${dollars(own)}`];
   });
   const all = ending?.totalCost ?? cost;
+  const rest = (all ?? 0) - (cost ?? 0);
+  if (rest > LEAST) lanes.push(`runs that are not over ${dollars(rest)}`);
   return [
     `Time: ${duration(total)}, for ${counted(iterations, 'iteration')} in ${counted(board.lanes.length, 'lane')}.`,
     ...(all === undefined || all === null

@@ -1,5 +1,6 @@
 /** Shows a run on a terminal: lines that stay, a live line below them, the summary at the end. */
 import type { RunEvent } from '../domain/run/event.ts';
+import type { RunState } from '../domain/run/state.ts';
 import { wrapAround } from '../platform/text.ts';
 import type { LaneNames } from './board-words.ts';
 import { createFormatter } from './format.ts';
@@ -64,9 +65,9 @@ export function createHumanReporter(options: HumanReporterOptions) {
   };
 
   return {
-    emit(event: RunEvent) {
+    emit(event: RunEvent, past?: RunState) {
       const now = clock();
-      state = live(state, event, now);
+      state = live(state, event, now, past);
       const lines = quiet ? [] : linesOf(event, now);
       if (event.type !== 'run-ended') return screen.update(lines);
       screen.close();

@@ -6,7 +6,7 @@ import { isSuccess, type StopReason } from '../domain/run/stop-reason.ts';
 import { dollars } from '../domain/turn/usage.ts';
 import { joinWords } from '../platform/shell.ts';
 import { times } from './board-view.ts';
-import { commitPhrase } from './phrases.ts';
+import { capital, commitPhrase } from './phrases.ts';
 import { TERMINAL_WORDS, type Words } from './words.ts';
 
 /** What the result itself does not know. */
@@ -32,8 +32,8 @@ export function laneLines(
     ]),
     ...(open.length > 0 ? ['- Not landed:'] : []),
     ...open.flatMap(lane => [
-      `  - ${nameOf(lane, words)}: ${[STANDING[lane.state] ?? words.say(lane.state), ...factsOf(lane, words)].join(', ')}${
-        lane.why === undefined ? '' : `. ${words.say(lane.why)}`
+      `  - ${nameOf(lane, words)}: ${[standingOf(lane, words), ...factsOf(lane, words)].join(', ')}${
+        lane.why === undefined ? '' : `. ${sentence(words.say(lane.why))}`
       }`,
       ...lookAt(lane, runId, place, words).map(look => `    ${look}`),
     ]),
@@ -41,7 +41,7 @@ export function laneLines(
   ];
 }
 
-export const STANDING: Readonly<Record<string, string>> = {
+const STANDING: Readonly<Record<string, string>> = {
   waiting: 'not begun',
   building: 'cut off while it was built',
   reviewing: 'cut off in its review',
@@ -51,9 +51,22 @@ export const STANDING: Readonly<Record<string, string>> = {
 };
 
 /** Why a run is not done, as far as it is because of this lane; of several attempts one is enough. */
-export function notLanded({ state }: LaneOutcome, reason: StopReason | null): string | undefined {
-  if (state === 'landed' || (reason !== null && isSuccess(reason))) return undefined;
-  return `did not land: ${STANDING[state] ?? state}`;
+export function notLanded(lane: LaneOutcome, reason: StopReason | null): string | undefined {
+  if (lane.state === 'landed' || (reason !== null && isSuccess(reason))) return undefined;
+  return `did not land: ${standingOf(lane)}`;
+}
+
+/** The name of a stop reason before it stays as it is. */
+function sentence(why: string): string {
+  return /^\w+: /.test(why) ? why : capital(why);
+}
+
+export function standingOf(
+  { state, returns }: Pick<LaneOutcome, 'state' | 'returns'>,
+  { say }: Words = TERMINAL_WORDS,
+) {
+  if (state === 'waiting' && returns > 0) return 'waits to be repaired';
+  return STANDING[state] ?? say(state);
 }
 
 function nameOf({ id, title }: LaneOutcome, { say }: Words): string {

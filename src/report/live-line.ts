@@ -50,7 +50,8 @@ export function isOn({ run: { head, result } }: LiveState): boolean {
   return head !== undefined && !result;
 }
 
-export function live(before: LiveState, event: RunEvent, now: number): LiveState {
+/** `past`: what a run that is resumed has done before. */
+export function live(before: LiveState, event: RunEvent, now: number, past?: RunState): LiveState {
   // Of an agent's words nothing is kept but the last ones, which are shown.
   if (event.type === 'agent' && event.event.kind !== 'usage') return liveAgent(before, event.event, now);
   const isStart = event.type === 'run-started' || event.type === 'run-resumed';
@@ -59,7 +60,7 @@ export function live(before: LiveState, event: RunEvent, now: number): LiveState
   switch (event.type) {
     case 'run-started':
     case 'run-resumed':
-      return { ...NO_RUN, run: state.run, startedAt: now, since: now };
+      return { ...NO_RUN, run: past ?? state.run, startedAt: now, since: now };
     case 'agent-started':
       return doing(state, { kind: event.purpose === 'work' ? 'waiting' : 'committing' }, now);
     case 'check-started': {

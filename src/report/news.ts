@@ -70,6 +70,7 @@ function countdown(until: number, now: number): string {
 
 /** A ledger of a later version may name a step that is not here. */
 const STEPS: Readonly<Record<ResumedStep, (iteration: number) => string>> = {
+  lanes: () => 'what has landed stays, and the rest continues',
   prepare: () => 'the first iteration had not started',
   agent: n =>
     `iteration ${n} was cut off during the agent's turn: the turn is repeated, its changes are kept`,

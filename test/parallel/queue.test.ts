@@ -120,7 +120,7 @@ describe('what is sent back', () => {
     }
     expect(run.told().slice(1)).toEqual([
       ...['B sent back: conflict', 'B sent back: conflict', 'B sent back: conflict'],
-      'B kept: it was sent back 3 times; the last time: it conflicts with what has landed',
+      'B kept: it was sent back 3 times; the last time: it conflicts with what has landed in a.txt',
     ]);
     expect(run.of('B')?.state).toBe('needs_you');
   });

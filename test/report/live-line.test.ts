@@ -163,3 +163,15 @@ test('the state stays small when an agent never ends its tools', () => {
   const flood = Array.from({ length: 1_000 }, (_, at) => toolStart(String(at), 'Read', 'a.ts'));
   expect(told(...WORKING, ...flood).tools.length).toBeLessThan(20);
 });
+
+test('a run that is resumed is shown with what it has done before', () => {
+  const lane = { id: 'T1', title: 'one', priority: 1, needs: [], files: [] };
+  const before = [
+    RUN_STARTED,
+    { type: 'board-set', base: 'a', tip: 'a', branch: null, lanes: [lane] },
+  ] as const;
+  const { type: _, ...head } = RUN_STARTED as Extract<RunEvent, { type: 'run-started' }>;
+  const how = { step: 'lanes', iteration: 1, repaired: [], changes: [] } as const;
+  const resumed: RunEvent = { ...head, type: 'run-resumed', ...how };
+  expect(line(live(NO_RUN, resumed, 0, told(...before).run), 0)).toContain('0 of 1 landed');
+});

@@ -235,3 +235,19 @@ describe('the headline of what was checked', () => {
     expect(page.stdout).toContain(`<h1>${CHECKED}</h1>`);
   });
 });
+
+it('resumed, it shows what has landed before, and says how to continue when it stops again', async () => {
+  const tasks = '- [ ] Add one\n- [ ] Add two\n';
+  const rig = rigFor(repo({ 'README.md': '# test\n', 'tasks.md': tasks }));
+  rig.does('T2', 'task', 'mkdir -p work; echo 2 > work/bad');
+  const check = ['--check', 'test ! -e work/bad'];
+  const flags = ['--tasks', 'tasks.md', '--parallel', '2', '--agent', 'claude', '--max-iterations', '3', ...check];
+  const first = await ralph(['loop', ...flags], rig.options);
+  expect(first.code, first.stderr).toBe(1);
+  const { stdout, stderr } = await ralph(['resume', '--max-iterations', '5'], rig.options);
+  expect(stdout, stderr).toContain('Resumed: what has landed stays, and the rest continues');
+  expect(stdout).toContain('Next: Resume: `ralph resume --max-iterations');
+  expect(stdout).not.toContain('Nothing was done');
+  const explained = (await ralph(['explain'], rig.options)).stdout.replace(/\s+/g, ' ');
+  expect(explained).toMatch(/Tokens: 500 in \/ 100 out/);
+});

@@ -74,7 +74,7 @@ const HEAD = {
 export type RunHead = RecordOf<typeof HEAD>;
 
 /** Where a run continues: the step that was cut off, the next iteration, or nothing but its end. */
-export type ResumedStep = 'prepare' | 'agent' | 'check' | 'scm' | 'next' | 'end';
+export type ResumedStep = 'lanes' | 'prepare' | 'agent' | 'check' | 'scm' | 'next' | 'end';
 
 const RESUMPTION = {
   iteration,

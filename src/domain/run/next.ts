@@ -96,6 +96,7 @@ export function resumedStep(
   state: RunState,
   run: Run,
 ): { readonly step: ResumedStep; readonly iteration: number } {
+  if (state.board) return { step: 'lanes', iteration: 1 };
   const step = next(state, run);
   if (step.kind === 'prepare') return { step: 'prepare', iteration: 1 };
   if (step.kind === 'end') return { step: 'end', iteration: state.last?.number ?? 1 };
