@@ -13,7 +13,7 @@ import { isRefusal } from '../domain/run/remote-answer.ts';
 import type { LoopResult } from '../domain/run/result.ts';
 import { successOf } from '../domain/run/verdict.ts';
 import { defined } from '../domain/text/fields.ts';
-import { formatProblem, isProblem } from '../domain/text/problem.ts';
+import { formatProblem, isProblem, type Problem } from '../domain/text/problem.ts';
 import { addUsage } from '../domain/turn/usage.ts';
 import { type EngineWorld, warn } from '../engine/steps.ts';
 import { createWakeUp } from '../engine/wait.ts';
@@ -55,14 +55,18 @@ export async function coordinate(options: CoordinatorOptions, world: EngineWorld
   if (isProblem(own)) return endRun(options, world, { reason: 'invalid_config', detail: formatProblem(own) });
   const here = createIntegration(own, runId);
   const integration = (await options.elsewhere?.integration(here, world)) ?? here;
-  if (isProblem(integration)) {
-    const reason = isRefusal(integration) && integration.answer === 'stop' ? 'needs_you' : 'interrupted';
-    return endRun(options, world, { reason, detail: formatProblem(integration) });
-  }
+  if (isProblem(integration)) return endRun(options, world, endedBy(integration));
   const problem = await begin(options, world, integration);
-  if (problem) return endRun(options, world, { reason: 'invalid_config', detail: problem });
+  if (problem) return endRun(options, world, endedBy(problem));
   const ended = await untilOver(options, world, integration);
   return endRun({ ...options, integration }, world, ended);
+}
+
+/** What can be had later is tried again; of all else somebody hears in words. */
+function endedBy(problem: Problem | string): Pick<Ended, 'reason' | 'detail'> {
+  if (typeof problem === 'string') return { reason: 'needs_you', detail: problem };
+  const isAway = isRefusal(problem) && problem.answer !== 'stop';
+  return { reason: isAway ? 'interrupted' : 'needs_you', detail: formatProblem(problem) };
 }
 
 /** The board of a new run, or what a crash has left between two lines of the ledger. */
@@ -70,7 +74,7 @@ async function begin(
   { work, parts }: CoordinatorOptions,
   world: EngineWorld,
   integration: Integration,
-): Promise<string | undefined> {
+): Promise<Problem | string | undefined> {
   const { past, emit } = world;
   const { board } = past();
   if (board) return reconcile(parts, world, integration, board);
@@ -78,12 +82,12 @@ async function begin(
   if (base === undefined)
     return 'There is no commit to start from: `git commit --allow-empty -m start` makes one.';
   const tip = await firstTip(work, world, integration, base);
-  if (isProblem(tip)) return formatProblem(tip);
+  if (isProblem(tip)) return tip;
   const now = await integration.tip();
   const made = now === tip || (await integration.swap(now, tip));
-  if (made !== true) return isProblem(made) ? formatProblem(made) : 'The integration branch cannot be made.';
+  if (made !== true) return isProblem(made) ? made : movedWords(integration);
   const undelivered = tip === base ? undefined : await integration.deliver(tip, base);
-  if (undelivered) return formatProblem(undelivered);
+  if (undelivered) return undelivered;
   await integration.publish(undefined);
   work.record?.();
   emit({

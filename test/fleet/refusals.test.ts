@@ -79,6 +79,22 @@ describeWithPostgres('a list whose branch somebody else', () => {
     expect((await rowOf(rig, unit)).detail).toContain(`${branch} was deleted, and not by Ralph`);
   });
 
+  test('does not let it begin stops with the words of the remote, and says that nothing was done', async () => {
+    const lanes = laneRig([plain('US-001')]);
+    const rig = fleetRig(await postgres().createDatabase(), lanes);
+    const unit = await rig.submit(...CHECK);
+    refuse(rig, `refs/heads/ralph/${unit}/_int`, 'Only the release bot makes it');
+    rig.worker('one');
+    await rig.untilState(unit, 'stopped');
+    const [row] = await rig.sql('select stop_reason, detail from ralph.unit where id = $1', unit);
+    expect(row).toEqual({
+      stop_reason: 'needs_you',
+      detail: expect.stringContaining('Only the release bot makes it'),
+    });
+    const { stdout } = await ralph(['explain', unit], rig.options);
+    expect(stdout).toContain('Nothing of it was done');
+  });
+
   test('does not let it move stops with the words of the remote', async () => {
     const { rig, unit, gate, branch } = await halfDone();
     refuse(rig, `refs/heads/${branch}`, 'Only the release bot moves it');

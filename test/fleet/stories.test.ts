@@ -2,7 +2,7 @@
 import { renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { beginConflicts, DECIDED, LANDED, LANDED_FILES, listFiles, OWN } from '../rig/conflicts.ts';
+import { beginConflicts, DECIDED, KINDS, LANDED, LANDED_FILES, listFiles, OWN } from '../rig/conflicts.ts';
 import { type FleetRig, fleetRig } from '../rig/fleet.ts';
 import { type LaneRig, landedFiles, laneRig, plain, rigFor, runParallel } from '../rig/lanes.ts';
 import { describeWithPostgres, sharedPostgres } from '../rig/postgres.ts';
@@ -80,7 +80,8 @@ describeWithPostgres('a list of stories in a fleet', () => {
     rig.worker('one', '--slots', '2');
     await rig.untilState(unit, 'done');
     const [back] = await rig.sql("select line from ralph.event where type = 'sent-back'");
-    expect(JSON.stringify(back)).toContain('rename/rename');
+    const { conflicts } = JSON.parse(String(back?.line));
+    expect(conflicts.map(({ kind }: { kind: string }) => kind).sort()).toEqual(KINDS);
     expect(listFiles(rig.remote, `ralph/${unit}/_int`)).toEqual(LANDED_FILES);
   });
 

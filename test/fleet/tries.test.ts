@@ -138,4 +138,25 @@ describeWithPostgres('a unit', () => {
     await rig.untilState(unit, 'done');
     await expectEnded(rig, unit, { fence: 2, turns: 2 });
   });
+
+  test('whose worker is told to end in a push that hangs is given back all the same, in time', async () => {
+    const rig = fleetRig(await postgres().createDatabase());
+    const { FLEET_AGENT: orders = '' } = rig.env;
+    rig.does(`touch "${orders}/turned"; echo 1 > first.txt; echo no > work.txt`, WORK);
+    const gate = rig.gate('gate');
+    const hold = `mkdir "${orders}/pushes" 2>/dev/null && read x < "${gate.path}"`;
+    writeScript(
+      join(rig.remote.dir, 'hooks/pre-receive'),
+      `test -e "${orders}/turned" || exit 0\n${hold}\nexit 0`,
+    );
+    const unit = await rig.submit(...CHECKED);
+    const one = rig.worker('one');
+    await rig.until('the push', () => rig.reached('pushes'));
+    one.process.kill('SIGTERM');
+    expect((await one.finished).code, 'nobody lets the push end').toBe(0);
+    rig.worker('two');
+    await rig.untilState(unit, 'done');
+    await expectEnded(rig, unit, { fence: 2, turns: 2 });
+    gate.open();
+  });
 });

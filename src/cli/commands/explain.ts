@@ -7,6 +7,7 @@ import { systemClock } from '../../platform/clock.ts';
 import { doubtSentence } from '../../report/ending-words.ts';
 import { explainLines, explain as explanationOf } from '../../report/explain.ts';
 import { readRun } from '../../report/read-run.ts';
+import { viewHasBegun } from '../../report/run-view.ts';
 import { answer, type Call, type CliCommand } from '../command.ts';
 import { styleOf } from '../reporters.ts';
 import { isMeant, RUN_ARGUMENT, RUN_DATABASE, type WantedRun, warnOfLedger, withRun } from '../which-run.ts';
@@ -25,7 +26,7 @@ async function show({ output, env }: Call, { id, project, paths, unit }: WantedR
     now: systemClock.now(),
     doubt: doubtSentence(integrity.trust),
     isLeft: !unit && state !== 'running' && (await isLeft({ project, env, id })),
-    ...(unit && { next: nextOfUnit(unit) }),
+    ...(unit && { next: nextOfUnit(unit, viewHasBegun(view)) }),
   };
   // What a program keeps may be read when there is a later run.
   answer(output, { ...explanationOf(view, now), ledger: integrity.trust }, () =>
@@ -35,7 +36,7 @@ async function show({ output, env }: Call, { id, project, paths, unit }: WantedR
 }
 
 /** It is steered through the database, and not resumed here. */
-function nextOfUnit({ id, paths, unit, isOver }: UnitReading): readonly string[] {
+function nextOfUnit({ id, paths, unit, isOver }: UnitReading, hasBegun: boolean): readonly string[] {
   const { repoUrl, state } = unit();
   const branch = shownBranch(unit());
   const files = `Its files, but for the raw streams of the agent, are in ${paths.folder}.`;
@@ -46,7 +47,9 @@ function nextOfUnit({ id, paths, unit, isOver }: UnitReading): readonly string[]
     ];
   const more = state === 'done' ? '' : ` Another unit can begin there: --base origin/${branch}.`;
   return [
-    `What came of it is on the branch ${branch} of ${repoUrl}.${more}`,
+    hasBegun
+      ? `What came of it is on the branch ${branch} of ${repoUrl}.${more}`
+      : 'Nothing of it was done: when the reason is gone, submit it again with the same command.',
     `Log: \`ralph fleet logs ${id}\`. ${files}`,
   ];
 }
