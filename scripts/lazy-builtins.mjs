@@ -1,7 +1,7 @@
 // A bundle hoists every `require` to its top, also of what only a rare command needs, and some of Node's own modules take
 // longer to load than all of our code. With this plugin each is loaded when something of it is first used.
 const HOISTED =
-  /^([ \t]*)(?:let|const|var) (\w+) = require\("((?:node:|\.\/)(?!fs"|path"|module"|events"|process")[^"]+)"\);$/gm;
+  /^([ \t]*)(?:let|const|var) (\w+) = require\("((?:node:|\.\/)(?!fs"|path"|events"|process")[^"]+)"\);$/gm;
 
 export const lazyBuiltins = {
   name: 'lazy-builtins',

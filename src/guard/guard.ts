@@ -74,7 +74,7 @@ function judgeCall(call: Call, world: GuardWorld): Finding[] {
   const shown = line(call);
   if (world.allow.some(pattern => matchesText(shown, pattern))) return [];
   const scene: Scene = { call, around: world, where: path => whereOf(path, call, world) };
-  const found = [...(BY_NAME.get(nameOf(call)) ?? []), ...GENERAL].filter(
+  const found = [...rulesOf(nameOf(call)), ...GENERAL].filter(
     rule =>
       !world.allow.includes(rule.id) &&
       !((call.file !== undefined || call.isGuess) && rule.tier === 'warn') &&
@@ -110,13 +110,10 @@ export const RULES: readonly Rule[] = [
 ];
 
 const GENERAL = RULES.filter(rule => rule.of === undefined);
-const BY_NAME = byName(RULES);
 
-function byName(rules: readonly Rule[]): ReadonlyMap<string, readonly Rule[]> {
-  const map = new Map<string, Rule[]>();
-  for (const rule of rules)
-    for (const name of rule.of?.split(' ') ?? []) map.set(name, [...(map.get(name) ?? []), rule]);
-  return map;
+/** Looked for when it is asked: a hook asks for few names, and a table of all of them takes longer to make. */
+function rulesOf(name: string): readonly Rule[] {
+  return RULES.filter(({ of }) => of?.includes(name) === true && of.split(' ').includes(name));
 }
 
 /** Versions and variants of a program are one program to a rule. */

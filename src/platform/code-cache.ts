@@ -18,7 +18,9 @@ export function loadWithCache(file: string, name: string, env: NodeJS.ProcessEnv
   const source = `(function (exports, require, module, __filename, __dirname) {${readFileSync(file, 'latin1')}\n})`;
   const script = new Script(source, { filename: file, ...(cachedData && { cachedData }) });
   const module = { exports: {} };
-  script.runInThisContext()(module.exports, createRequire(file), module, file, dirname(file));
+  // What it asks for is a part of Node: where there is a `require` it will do, and node:module need not be loaded.
+  const load = typeof require === 'function' ? require : createRequire(file);
+  script.runInThisContext()(module.exports, load, module, file, dirname(file));
   if (isKept && (!cachedData || script.cachedDataRejected))
     process.once('exit', () => keep(cache, name, script));
   return module.exports;

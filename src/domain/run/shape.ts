@@ -70,8 +70,13 @@ export function list<Value>({ fits }: Kind<Value>): Kind<readonly Value[]> {
 
 /** An object with these fields; others do not matter. */
 export function record<F extends Fields>(fields: F): Kind<RecordOf<F>> {
-  const rows = Object.entries(fields).map(([name, { fits }]) => ({ name, fits }));
-  return { fits: value => isObject(value) && rows.every(({ name, fits }) => fits(value[name])) };
+  let rows: readonly (readonly [name: string, kind: Check])[] | undefined;
+  return {
+    fits(value) {
+      rows ??= Object.entries(fields); // few of all shapes are asked for in a program
+      return isObject(value) && rows.every(([name, kind]) => kind.fits(value[name]));
+    },
+  };
 }
 
 /** What readers rely on in a type that is written down elsewhere: the compiler sees to it that every value of that type fits. */

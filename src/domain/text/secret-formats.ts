@@ -93,7 +93,7 @@ const OTHER_BEGINS = new RegExp(`(?:authorization|x-api-key)[^]{0,16}?[:=,]|${QU
 export function mayBegin(bytes: Uint8Array): boolean {
   if (bytes[0] === COLON) {
     USER_INFO.lastIndex = '://'.length;
-    return USER_INFO.test(decoder.decode(bytes));
+    return USER_INFO.test(decode(bytes));
   }
   const text = String.fromCharCode(...bytes.subarray(0, LONGEST_BEGINNING));
   BEGINS.lastIndex = 0;
@@ -103,7 +103,13 @@ export function mayBegin(bytes: Uint8Array): boolean {
 
 const COLON = 0x3a;
 const LONGEST_BEGINNING = 40;
-const decoder = new TextDecoder();
+
+let decoder: InstanceType<typeof TextDecoder> | undefined;
+
+function decode(bytes: Uint8Array): string {
+  decoder ??= new TextDecoder();
+  return decoder.decode(bytes);
+}
 
 type Range = readonly [from: number, to: number];
 

@@ -1,5 +1,5 @@
 /** The normal form in which secrets are looked for: text by letters, whatever each is written as, without quotes, marks and line ends. */
-import { INVISIBLE } from './visible.ts';
+import { holdsInvisible } from './visible.ts';
 
 /** Where the next letter is read. */
 export interface Position {
@@ -234,8 +234,8 @@ const seen = new Uint8Array(0x10000);
 
 function isInvisible(code: number): boolean {
   if (code > 0x10ffff) return false;
-  if (code > 0xffff) return INVISIBLE.test(String.fromCodePoint(code));
-  if (seen[code] === 0) seen[code] = INVISIBLE.test(String.fromCharCode(code)) ? 2 : 1;
+  if (code > 0xffff) return holdsInvisible(String.fromCodePoint(code));
+  if (seen[code] === 0) seen[code] = holdsInvisible(String.fromCharCode(code)) ? 2 : 1;
   return seen[code] === 2;
 }
 
