@@ -121,7 +121,9 @@ export function owners(): ReadonlySet<string> {
   const found = new Set<string>();
   if (process.platform !== 'linux') return found;
   for (const pid of allPids()) {
-    for (const [, name] of environmentOf(pid).toString('latin1').matchAll(OWNERS)) if (name) found.add(name);
+    const environment = environmentOf(pid);
+    if (!environment.includes('RALPH_OWNER_')) continue; // of nearly all
+    for (const [, name] of environment.toString('latin1').matchAll(OWNERS)) if (name) found.add(name);
   }
   return found;
 }
