@@ -112,8 +112,7 @@ function holds(bytes: Uint8Array, from: number, end: number, known: Known): bool
 function prepare(needles: readonly Needle[]): Known {
   const begins = new Uint8Array(BITS + 1);
   const byHash = new Map<number, Needle[]>();
-  const looks = MAY_BEGIN.map(word => [...utf8.encode(word).subarray(0, 3)]);
-  for (const letters of looks) begins[hashOf(letters)] = LOOKS;
+  for (const letters of looks()) begins[hashOf(letters)] = LOOKS;
   for (const needle of needles) {
     for (const hash of new Set(beginnings(needle).map(hashOf))) {
       begins[hash] = (begins[hash] ?? 0) | VALUE;
@@ -124,8 +123,19 @@ function prepare(needles: readonly Needle[]): Known {
   return {
     begins,
     needles: byHash,
-    parts: () => (parts ??= pairsOf([...looks, ...needles.flatMap(beginnings)])),
+    parts() {
+      lookPairs ??= pairsOf(looks());
+      parts ??= needles.length === 0 ? lookPairs : pairsOf([...looks(), ...needles.flatMap(beginnings)]);
+      return parts;
+    },
   };
+}
+
+/** Where there are no values, those of all who look. */
+let lookPairs: Uint8Array | undefined;
+
+function looks(): readonly (readonly number[])[] {
+  return MAY_BEGIN.map(word => [...utf8.encode(word).subarray(0, 3)]);
 }
 
 /** Each three letters that it may begin with; small and capital letters are one. */
@@ -357,18 +367,25 @@ function tailAt(bytes: Uint8Array, needles: readonly Needle[]): number {
 const SHORT_TAIL = 64;
 
 function createScan(known: Known): SecretScan {
-  // What was not looked at yet, behind what was.
-  let rest = new Uint8Array(0);
+  // What was not looked at yet, behind what was; one buffer for all of it.
+  let room = new Uint8Array(0);
+  let kept = 0;
   let from = 0;
   return {
     push(bytes, isLast) {
-      const all = new Uint8Array(rest.length + bytes.length);
-      all.set(rest);
-      all.set(bytes, rest.length);
-      const end = isLast ? all.length : Math.max(from, all.length - LOOK_AHEAD);
-      const isFound = holds(all, Math.max(0, from - LOOK_BACK), end, known);
-      rest = all.slice(Math.max(0, end - LOOK_BACK));
-      from = end - (all.length - rest.length);
+      const length = kept + bytes.length;
+      if (length > room.length) {
+        const larger = new Uint8Array(length + LOOK_BACK + LOOK_AHEAD);
+        larger.set(room.subarray(0, kept));
+        room = larger;
+      }
+      room.set(bytes, kept);
+      const end = isLast ? length : Math.max(from, length - LOOK_AHEAD);
+      const isFound = holds(room.subarray(0, length), Math.max(0, from - LOOK_BACK), end, known);
+      const passed = Math.max(0, end - LOOK_BACK);
+      room.copyWithin(0, passed, length);
+      kept = length - passed;
+      from = end - passed;
       return isFound;
     },
   };
