@@ -17,7 +17,7 @@ const isCore = process.env.RALPH_SUITE === 'core';
 /** Tests of functions leave nothing behind in their process, so that a worker can go through many files without starting anew. */
 const UNITS = new RegExp(
   [
-    'agents|config|domain|engine|guard|mutation|opening|page|parallel|platform|report|sim|store|stories|turns',
+    'agents|config|domain|guard|library/sim|mutation|opening|page|parallel|platform|report|run|store',
     'dashboard/(access|session|stream)',
     'fleet/(artifacts|database-url|examples|programs|unit)',
     'hooks/(arguments|story-stop|tool-calls)',
@@ -25,7 +25,8 @@ const UNITS = new RegExp(
   ].join('|'),
 );
 /** Of these what starts the program, or git, again and again. */
-const PROGRAMS = /platform\/code-cache|mutation\/(commit|narrow)|report\/damaged-ledger/;
+const PROGRAMS =
+  /agents\/(opencode-)?plugin|platform\/code-cache|mutation\/(commit|narrow)|report\/damaged-ledger/;
 
 /**
  * What depends on the version of Node: functions, and of the whole program how it starts, runs, is stopped, resumed and called. The rest is

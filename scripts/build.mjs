@@ -30,7 +30,7 @@ await bundleLibrary();
 await bundle({
   ralph: join(root, 'src/cli/bin.ts'),
   main: join(root, 'src/cli/main.ts'),
-  'scripted-agent': join(root, 'src/sim/scripted-agent.ts'),
+  'scripted-agent': join(root, 'src/library/sim/scripted-agent.ts'),
   'srt-host': join(root, 'src/sandbox/srt-host.ts'),
   inside: join(root, 'src/sandbox/inside.ts'),
 });

@@ -109,4 +109,4 @@ export {
   type AgentTurn,
   defineAgent,
   type FunctionAgent,
-} from './turns/define-agent.ts';
+} from './run/turns/define-agent.ts';

@@ -19,10 +19,8 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   dashboard: ['domain', 'platform', 'store', 'report'],
   sandbox: ['domain', 'platform'],
   guard: ['domain', 'platform'],
-  engine: ['domain', 'platform', 'store'],
-  turns: ['domain', 'platform', 'store', 'config', 'agents', 'proof', 'workspace', 'engine'],
-  stories: ['domain', 'platform', 'store', 'config', 'workspace', 'engine', 'turns'],
-  parallel: ['domain', 'platform', 'store', 'workspace', 'proof', 'engine', 'turns'],
+  run: ['domain', 'platform', 'store', 'config', 'agents', 'proof', 'workspace'],
+  parallel: ['domain', 'platform', 'store', 'workspace', 'proof', 'run'],
   opening: [
     'domain',
     'platform',
@@ -33,16 +31,12 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'workspace',
     'sandbox',
     'hooks',
-    'engine',
-    'turns',
-    'stories',
+    'run',
     'parallel',
   ],
-  fleet: ['domain', 'platform', 'store', 'config', 'workspace', 'engine', 'turns', 'parallel', 'opening'],
-  forge: ['domain', 'platform', 'store', 'proof', 'workspace', 'engine', 'report', 'parallel', 'opening'],
+  fleet: ['domain', 'platform', 'store', 'config', 'workspace', 'run', 'parallel', 'opening'],
+  forge: ['domain', 'platform', 'store', 'proof', 'workspace', 'run', 'report', 'parallel', 'opening'],
   hooks: ['domain', 'platform', 'store', 'agents', 'proof', 'workspace', 'guard'],
-  plugins: ['domain', 'platform', 'agents'],
-  sim: ['domain', 'platform'],
   cli: [
     'domain',
     'platform',
@@ -52,16 +46,12 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'proof',
     'workspace',
     'report',
-    'engine',
-    'turns',
-    'stories',
+    'run',
     'parallel',
     'opening',
     'fleet',
     'forge',
-    'sim',
     'hooks',
-    'plugins',
     'dashboard',
     'sandbox',
     'guard',
@@ -76,12 +66,9 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'proof',
     'workspace',
     'report',
-    'engine',
-    'turns',
-    'stories',
+    'run',
     'parallel',
     'opening',
-    'sim',
   ],
   'index.ts': [
     'domain',
@@ -92,18 +79,21 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'proof',
     'workspace',
     'report',
-    'engine',
-    'turns',
-    'stories',
+    'run',
     'parallel',
     'opening',
-    'sim',
     'library',
   ],
 };
 
 const files = readdirSync(SRC, { recursive: true, encoding: 'utf8' }).filter(name => /\.tsx?$/.test(name));
 const roomOf = (file: string) => file.split('/')[0] ?? '';
+
+/** Within `run/`: the loop knows no agent, and a turn knows no story. */
+const BELOW: Record<string, readonly string[]> = {
+  'run/turns': ['run/stories'],
+  run: ['run/turns', 'run/stories'],
+};
 
 /** Every module a file imports, statically or later. */
 function importsOf(file: string): readonly string[] {
@@ -119,6 +109,18 @@ test('every room only imports what the table allows', () => {
       .filter(
         target => roomOf(target) !== roomOf(file) && !MAY_IMPORT[roomOf(file)]?.includes(roomOf(target)),
       )
+      .map(target => `${file} imports ${target}`),
+  );
+  expect(offences).toEqual([]);
+});
+
+test('in run/ the loop imports no turn, and a turn no story', () => {
+  const inner = files.filter(file => roomOf(file) === 'run');
+  expect(inner.length).toBeGreaterThan(30);
+  const offences = inner.flatMap(file =>
+    importsOf(file)
+      .map(target => relative(SRC, resolve(SRC, dirname(file), target)))
+      .filter(target => BELOW[dirname(file)]?.includes(dirname(target)))
       .map(target => `${file} imports ${target}`),
   );
   expect(offences).toEqual([]);
@@ -238,7 +240,7 @@ test('adapters never import each other', () => {
 });
 
 /** Programs of their own that are started beside Ralph. */
-const PROGRAMS = ['sandbox/srt-host.ts', 'sandbox/inside.ts'];
+const PROGRAMS = ['sandbox/srt-host.ts', 'sandbox/inside.ts', 'library/sim/scripted-agent.ts'];
 
 test('only the command line prints, and only the platform starts processes', () => {
   const offences = files
@@ -246,9 +248,8 @@ test('only the command line prints, and only the platform starts processes', () 
     .flatMap(file => {
       const source = readFileSync(join(SRC, file), 'utf8');
       const room = roomOf(file);
-      const prints =
-        room !== 'cli' && room !== 'sim' && /process\.(stdout|stderr|exit)\b|console\.\w+\(/.test(source);
-      const spawns = !['platform', 'sim'].includes(room) && source.includes("'node:child_process'");
+      const prints = room !== 'cli' && /process\.(stdout|stderr|exit)\b|console\.\w+\(/.test(source);
+      const spawns = room !== 'platform' && source.includes("'node:child_process'");
       return [...(prints ? [`${file} prints`] : []), ...(spawns ? [`${file} spawns`] : [])];
     });
   expect(offences).toEqual([]);

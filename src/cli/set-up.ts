@@ -8,8 +8,8 @@ import type { Settings } from '../config/settings-shape.ts';
 import type { Problem } from '../domain/text/problem.ts';
 import { createRedactor } from '../domain/text/secrets.ts';
 import { type SetUp, setUpRun } from '../opening/set-up.ts';
+import { agentRequest, invocationOf, shownCommand } from '../run/turns/agent-turn.ts';
 import { projectPaths } from '../store/paths.ts';
-import { agentRequest, invocationOf, shownCommand } from '../turns/agent-turn.ts';
 import { listCheckInputs } from '../workspace/check-inputs.ts';
 import { answer, type Call, Problems } from './command.ts';
 

@@ -1,6 +1,6 @@
 /** Ctrl-C. The first SIGINT or SIGTERM lets the current step finish; the second ends everything at once. */
-import { createStopRequest } from '../engine/stop.ts';
-import { pause } from '../engine/wait.ts';
+import { createStopRequest } from '../run/stop.ts';
+import { pause } from '../run/wait.ts';
 import type { Output } from './output.ts';
 
 export function listenForSignals(say: (text: string) => void, stop = createStopRequest()) {

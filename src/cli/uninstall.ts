@@ -1,6 +1,7 @@
 /** `ralph uninstall`: finds what Ralph has put on this machine, and takes it away. What is the user's, or is nowhere else, stays and is named. */
 import { existsSync, lstatSync, readdirSync, rmdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { describeStep, performStep, stepsTo } from '../agents/install-plugin.ts';
 import { type HostPlugin, PLUGINS, type Place } from '../agents/plugins.ts';
 import { formatProblem, isProblem } from '../domain/text/problem.ts';
 import { rememberedUrl } from '../fleet/database-url.ts';
@@ -8,7 +9,6 @@ import { findLeftovers, type Leftover, removeLeftover } from '../fleet/leftovers
 import { readRecord, takeDown } from '../fleet/server.ts';
 import { namesIn, readIfThere, tryTo } from '../platform/files.ts';
 import { joinWords } from '../platform/shell.ts';
-import { describeStep, performStep, stepsTo } from '../plugins/install.ts';
 import { counted, megabytes } from '../report/numbers.ts';
 import { OWN_IGNORE } from '../store/mirror.ts';
 import { type ProjectPaths, projectPaths } from '../store/paths.ts';

@@ -1,9 +1,10 @@
 /** A unit of a fleet, for what is done for its pull request on this machine. */
-import { pause } from '../engine/wait.ts';
+
 import type { UnitReading } from '../fleet/reading.ts';
 import { heldRef, shownBranch, type UnitState } from '../fleet/unit.ts';
 import type { UnitSource } from '../forge/pull-request.ts';
 import { errorWords } from '../platform/error-words.ts';
+import { pause } from '../run/wait.ts';
 
 export interface SourceWorld {
   readonly abort: AbortSignal;

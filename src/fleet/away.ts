@@ -1,5 +1,5 @@
 /** A database or a remote that is away comes back: until then whoever needs it stands still. */
-import { pause } from '../engine/wait.ts';
+import { pause } from '../run/wait.ts';
 import type { Database } from './database.ts';
 
 export interface Patience {

@@ -11,8 +11,8 @@ import {
 } from '../domain/run/budget.ts';
 import type { Limits, Spending } from '../domain/run/limits.ts';
 import { totalTokens } from '../domain/turn/usage.ts';
-import { pause } from '../engine/wait.ts';
-import type { Accounts, Budget } from '../turns/budget.ts';
+import type { Accounts, Budget } from '../run/turns/budget.ts';
+import { pause } from '../run/wait.ts';
 import { untilDone } from './away.ts';
 import type { Database, Querying } from './database.ts';
 import type { Unit } from './unit.ts';

@@ -6,7 +6,7 @@
 import { hostname } from 'node:os';
 import { isRefusal } from '../domain/run/remote-answer.ts';
 import { formatProblem, type Problem } from '../domain/text/problem.ts';
-import { createWakeUp } from '../engine/wait.ts';
+import { createWakeUp } from '../run/wait.ts';
 import { admit, allowsRepo } from './admission.ts';
 import { untilAnswered } from './away.ts';
 import { type Standing, standingOf } from './commands.ts';

@@ -3,10 +3,10 @@ import { type ForgePause, type ForgeReply, type NoReply, pauseFor } from '../dom
 import { asObject, type Json, objectsAt } from '../domain/text/json.ts';
 import { isProblem, type Problem } from '../domain/text/problem.ts';
 import { HIDDEN, hideTokens } from '../domain/text/secret-formats.ts';
-import { waitFor } from '../engine/wait.ts';
 import { type Clock, systemClock } from '../platform/clock.ts';
 import { tryTo } from '../platform/files.ts';
 import { oneLine } from '../platform/text.ts';
+import { waitFor } from '../run/wait.ts';
 
 export interface ForgeProblem extends Problem {
   /** What the forge answered; absent: nothing. */

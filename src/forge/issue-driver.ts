@@ -2,8 +2,8 @@
 import type { IssueRun, WatchRoom } from '../domain/forge/next-watch.ts';
 import type { RunState } from '../domain/run/state.ts';
 import { formatProblem, isProblem, type Problem } from '../domain/text/problem.ts';
-import { createStopRequest, type StopRequest } from '../engine/stop.ts';
-import { createWakeUp } from '../engine/wait.ts';
+import { createStopRequest, type StopRequest } from '../run/stop.ts';
+import { createWakeUp } from '../run/wait.ts';
 import type { GivenIssue } from '../store/run-file.ts';
 import { type FollowRequest, followPullRequest } from './follow.ts';
 import type { Issue } from './forge.ts';

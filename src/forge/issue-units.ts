@@ -2,8 +2,8 @@
 import { issueTask } from '../domain/forge/prompt.ts';
 import { openQuestions } from '../domain/stories/questions.ts';
 import { isProblem, type Problem } from '../domain/text/problem.ts';
-import type { StopRequest } from '../engine/stop.ts';
 import { issueName } from '../opening/jobs/task.ts';
+import type { StopRequest } from '../run/stop.ts';
 import { loadState } from '../store/checkpoint.ts';
 import type { Message } from '../store/inbox.ts';
 import { type ProjectPaths, runPaths } from '../store/paths.ts';

@@ -13,7 +13,6 @@ import {
 } from '../domain/forge/next-watch.ts';
 import { isOpen, openQuestions } from '../domain/stories/questions.ts';
 import { formatProblem, isProblem, type Problem } from '../domain/text/problem.ts';
-import type { StopRequest } from '../engine/stop.ts';
 import { ensureFolder } from '../platform/files.ts';
 import { sha256 } from '../platform/hash.ts';
 import {
@@ -24,6 +23,7 @@ import {
   questionParts,
   STARTED_WORDS,
 } from '../report/issue-words.ts';
+import type { StopRequest } from '../run/stop.ts';
 import { LONGEST_TEXT } from '../store/inbox.ts';
 import { ownerOf, releaseOwner, tryClaim } from '../workspace/lock.ts';
 import { isOwn } from './facts.ts';

@@ -4,11 +4,11 @@ import type { RecordedEvent } from '../domain/run/event.ts';
 import type { RunOverview } from '../domain/run/overview.ts';
 import type { LoopResult } from '../domain/run/result.ts';
 import { formatProblem } from '../domain/text/problem.ts';
-import { createStopRequest } from '../engine/stop.ts';
 import type { DiscardResult } from '../opening/discard.ts';
 import type { LandResult } from '../opening/land.ts';
 import { tooOldNode } from '../platform/node-version.ts';
 import type { Simulated } from '../report/simulate.ts';
+import { createStopRequest } from '../run/stop.ts';
 import {
   type LoopConfig,
   LoopConfigError,

@@ -5,7 +5,7 @@ import type { RecordedEvent } from '../domain/run/event.ts';
 import type { IterationResult } from '../domain/run/result.ts';
 import { formatProblem, type Problem } from '../domain/text/problem.ts';
 import type { Clock } from '../platform/clock.ts';
-import type { FunctionAgent } from '../turns/define-agent.ts';
+import type { FunctionAgent } from '../run/turns/define-agent.ts';
 import type { AdapterAgent } from './define-adapter.ts';
 import type { StopCondition } from './stop-when.ts';
 

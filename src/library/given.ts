@@ -5,9 +5,9 @@ import { SETTINGS } from '../config/settings.ts';
 import type { OwnCheck } from '../domain/checks/check.ts';
 import type { Problem } from '../domain/text/problem.ts';
 import type { SetUpRequest } from '../opening/set-up.ts';
-import { chooseGiven } from '../turns/choose-agent.ts';
-import type { FunctionAgent } from '../turns/define-agent.ts';
-import { adapterOf } from '../turns/function-agent.ts';
+import { chooseGiven } from '../run/turns/choose-agent.ts';
+import type { FunctionAgent } from '../run/turns/define-agent.ts';
+import { adapterOf } from '../run/turns/function-agent.ts';
 import type { CheckInput, CommandCheck, FunctionCheck, RunConfig, RunOptions } from './config.ts';
 
 export interface GivenChecks {

@@ -2,8 +2,8 @@
 import type { RecordedEvent } from '../domain/run/event.ts';
 import type { LoopResult } from '../domain/run/result.ts';
 import type { RunState } from '../domain/run/state.ts';
-import type { StopRequest } from '../engine/stop.ts';
 import { errorMessage } from '../platform/error-words.ts';
+import type { StopRequest } from '../run/stop.ts';
 import type { RunOptions } from './config.ts';
 import { anyOf, holds, type RunProgress } from './stop-when.ts';
 

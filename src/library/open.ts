@@ -7,7 +7,6 @@ import type { LoopResult } from '../domain/run/result.ts';
 import { pick } from '../domain/text/fields.ts';
 import { isProblem, type Problem } from '../domain/text/problem.ts';
 import { createRedactor } from '../domain/text/secrets.ts';
-import { createStopRequest, type StopRequest } from '../engine/stop.ts';
 import { loopJob, parallelProblems } from '../opening/jobs/parallel-tasks.ts';
 import { promptJob } from '../opening/jobs/prompt.ts';
 import { type OpenedRun, openRun, type RunRequest } from '../opening/open-run.ts';
@@ -18,9 +17,10 @@ import type { Env } from '../platform/git.ts';
 import { environment } from '../platform/shell.ts';
 import { VERSION } from '../platform/version.ts';
 import { openOtel } from '../report/otel.ts';
+import { createStopRequest, type StopRequest } from '../run/stop.ts';
+import { promptSource, specSource } from '../run/turns/prompt-source.ts';
 import { type ProjectPaths, projectAt, projectPaths, projectRoot } from '../store/paths.ts';
 import { prdPaths } from '../store/prd-paths.ts';
-import { promptSource, specSource } from '../turns/prompt-source.ts';
 import {
   type LoopConfig,
   LoopConfigError,

@@ -4,11 +4,18 @@ import { loadSettings } from '../config/load.ts';
 import type { SettingsLayer } from '../config/setting.ts';
 import { closest, isProblem, type Problem } from '../domain/text/problem.ts';
 import { markerOf } from '../domain/turn/claim.ts';
-import { createStopRequest, type StopRequest } from '../engine/stop.ts';
 import type { Env } from '../platform/git.ts';
 import { environment } from '../platform/shell.ts';
 import { checkNoun } from '../report/phrases.ts';
 import { type Simulated, storyOf } from '../report/simulate.ts';
+import { createStopRequest, type StopRequest } from '../run/stop.ts';
+import { DONE_RULES } from '../run/turns/goal.ts';
+import { projectPaths, projectRoot } from '../store/paths.ts';
+import { throwAwayCopy } from '../workspace/project-copy.ts';
+import type { Simulation as ProgramSimulation, SimulateConfig } from './calls.ts';
+import type { RunOptions } from './config.ts';
+import { readChecks, settingsLayer } from './given.ts';
+import { createListener } from './listen.ts';
 import {
   createHonestScenario,
   createScenario,
@@ -16,14 +23,7 @@ import {
   TITLES,
   TROUBLES,
   type TroubleName,
-} from '../sim/scenarios/trouble.ts';
-import { projectPaths, projectRoot } from '../store/paths.ts';
-import { DONE_RULES } from '../turns/goal.ts';
-import { throwAwayCopy } from '../workspace/project-copy.ts';
-import type { Simulation as ProgramSimulation, SimulateConfig } from './calls.ts';
-import type { RunOptions } from './config.ts';
-import { readChecks, settingsLayer } from './given.ts';
-import { createListener } from './listen.ts';
+} from './sim/scenarios/trouble.ts';
 import {
   hangsForever,
   type SimulatedRun,

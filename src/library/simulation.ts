@@ -19,14 +19,14 @@ import { tryTo } from '../platform/files.ts';
 import { type Env, git } from '../platform/git.ts';
 import { packageFile } from '../platform/package.ts';
 import { joinWords } from '../platform/shell.ts';
-import { disarmScript, weakenTest } from '../sim/disarm.ts';
-import type { Scenario } from '../sim/scenario.ts';
-import { type SimulatedProject, STORY, STORY_FOLDER } from '../sim/scenarios/trouble.ts';
+import { DONE_RULES } from '../run/turns/goal.ts';
 import { type ProjectPaths, projectPaths } from '../store/paths.ts';
 import { prdPaths } from '../store/prd-paths.ts';
-import { DONE_RULES } from '../turns/goal.ts';
 import { listCheckInputs } from '../workspace/check-inputs.ts';
 import type { ThrowAway } from '../workspace/project-copy.ts';
+import { disarmScript, weakenTest } from './sim/disarm.ts';
+import type { Scenario } from './sim/scenario.ts';
+import { type SimulatedProject, STORY, STORY_FOLDER } from './sim/scenarios/trouble.ts';
 import type { SimulateRequest } from './simulate.ts';
 
 /** Seconds: long enough for a turn of the scripted agent, short enough to be waited for. */

@@ -1,13 +1,13 @@
 /** Which of several proven attempts at a task lands: a fresh reviewer sees their changes side by side. Where it has no answer, the smallest change. */
 import { formatProblem, isProblem } from '../domain/text/problem.ts';
 import { createRedactor } from '../domain/text/secrets.ts';
-import { warn } from '../engine/steps.ts';
 import type { Attempt, Choice } from '../parallel/lane-work.ts';
 import { ensureFolder, writePrivate } from '../platform/files.ts';
-import { currentAgent } from '../turns/agent-pool.ts';
-import { deadlines, oneTurn } from '../turns/agent-turn.ts';
-import { takeExtra } from '../turns/budget.ts';
-import type { RunContext } from '../turns/context.ts';
+import { warn } from '../run/steps.ts';
+import { currentAgent } from '../run/turns/agent-pool.ts';
+import { deadlines, oneTurn } from '../run/turns/agent-turn.ts';
+import { takeExtra } from '../run/turns/budget.ts';
+import type { RunContext } from '../run/turns/context.ts';
 import { makeCleanPlace } from '../workspace/clean-checkout.ts';
 
 /** Characters of each change that are shown. */

@@ -3,13 +3,13 @@
 import type { Settings } from '../config/settings-shape.ts';
 import type { LoopCommand } from '../domain/run/event.ts';
 import type { Problem } from '../domain/text/problem.ts';
-import type { LaneDrive, Steps } from '../engine/steps.ts';
 import type { ChildRequest, ChildRun } from '../parallel/lane-work.ts';
 import type { NoteMerge } from '../parallel/merging.ts';
+import type { LaneDrive, Steps } from '../run/steps.ts';
+import type { ChosenAgent } from '../run/turns/choose-agent.ts';
+import type { RunContext } from '../run/turns/context.ts';
 import type { ProjectPaths } from '../store/paths.ts';
 import type { Given } from '../store/run-file.ts';
-import type { ChosenAgent } from '../turns/choose-agent.ts';
-import type { RunContext } from '../turns/context.ts';
 import type { Start } from '../workspace/own-git.ts';
 import type { Worktree } from '../workspace/worktree.ts';
 

@@ -1,8 +1,8 @@
 /** Makes the place of a run ready for its agent, and keeps what that may not change. */
 import { isProblem, type Problem } from '../domain/text/problem.ts';
+import type { RunContext } from '../run/turns/context.ts';
+import { runCommand } from '../run/turns/run-command.ts';
 import { ACTIVE_FILE } from '../store/prd-paths.ts';
-import type { RunContext } from '../turns/context.ts';
-import { runCommand } from '../turns/run-command.ts';
 import { unfitFilter } from '../workspace/filters.ts';
 import { openOwnGit } from '../workspace/own-git.ts';
 import { createProtection } from '../workspace/protect.ts';

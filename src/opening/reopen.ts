@@ -15,6 +15,8 @@ import type { Env } from '../platform/git.ts';
 import { endOwned } from '../platform/process.ts';
 import { ownerName } from '../platform/spawn.ts';
 import { VERSION } from '../platform/version.ts';
+import { loadStories, policyOf } from '../run/stories/load.ts';
+import { promptSource, specSource } from '../run/turns/prompt-source.ts';
 import { loadState } from '../store/checkpoint.ts';
 import { readMessages, removeMessage } from '../store/inbox.ts';
 import { isRunning, readLease, releaseLease, writeLease } from '../store/lease.ts';
@@ -31,8 +33,6 @@ import {
 import { prdPaths } from '../store/prd-paths.ts';
 import { type Given, ownerOfRun, type RunFile, readRunFile, writeRunFile } from '../store/run-file.ts';
 import { isList } from '../store/tasks-file.ts';
-import { loadStories, policyOf } from '../stories/load.ts';
-import { promptSource, specSource } from '../turns/prompt-source.ts';
 import { accumulatedDiff } from '../workspace/diff.ts';
 import { clearGitLocks } from '../workspace/git-lock.ts';
 import { withLock } from '../workspace/lock.ts';

@@ -14,12 +14,12 @@ import type { Problem } from '../domain/text/problem.ts';
 import { createRedactor } from '../domain/text/secrets.ts';
 import { totalTokens } from '../domain/turn/usage.ts';
 import type { Env } from '../platform/git.ts';
+import { limitsOf } from '../run/turns/goal.ts';
 import { hasRound } from '../store/inbox.ts';
 import { createDoneSince, overviewOf } from '../store/overview.ts';
 import { type ProjectPaths, runPaths } from '../store/paths.ts';
 import { findRun, listRuns, readRunFile } from '../store/run-file.ts';
 import { openState } from '../store/state-check.ts';
-import { limitsOf } from '../turns/goal.ts';
 import { type Reopened, type ResumableFile, reopen } from './reopen.ts';
 import { type SetUp, type SetUpRequest, setUpRun, yamlSettings } from './set-up.ts';
 

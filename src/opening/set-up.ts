@@ -5,10 +5,10 @@ import type { SettingsCommand, SettingsLayer } from '../config/setting.ts';
 import type { Settings } from '../config/settings-shape.ts';
 import { isProblem, type Problem } from '../domain/text/problem.ts';
 import type { Env } from '../platform/git.ts';
+import { type ChosenAgent, chooseAgent, chooseFallbacks, chooseNamed } from '../run/turns/choose-agent.ts';
+import { limitProblems } from '../run/turns/limit-notices.ts';
+import { missingCommands } from '../run/turns/missing-commands.ts';
 import type { ProjectPaths } from '../store/paths.ts';
-import { type ChosenAgent, chooseAgent, chooseFallbacks, chooseNamed } from '../turns/choose-agent.ts';
-import { limitProblems } from '../turns/limit-notices.ts';
-import { missingCommands } from '../turns/missing-commands.ts';
 import type { Place } from '../workspace/repository.ts';
 
 export interface SetUp {

@@ -7,10 +7,10 @@ import type { LoginTraces, Permissions } from '../agents/agent.ts';
 import type { Settings } from '../config/settings-shape.ts';
 import { parentOf } from '../domain/lanes/board.ts';
 import { fileSize, readSlice, tryTo } from '../platform/files.ts';
+import type { ChosenAgent } from '../run/turns/choose-agent.ts';
+import { costNotices } from '../run/turns/limit-notices.ts';
+import { guardNotice } from '../run/turns/run-hooks.ts';
 import { liveRuns } from '../store/run-file.ts';
-import type { ChosenAgent } from '../turns/choose-agent.ts';
-import { costNotices } from '../turns/limit-notices.ts';
-import { guardNotice } from '../turns/run-hooks.ts';
 import type { Place } from '../workspace/repository.ts';
 import type { RunRequest } from './open-run.ts';
 

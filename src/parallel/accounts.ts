@@ -2,9 +2,10 @@
  * The accounts of the agents of a parallel run. A limit that one run meets stops new attempts of all; when it is over, one tries alone, and
  * each further one follows when the one before has begun to work: several at once would all be limited again.
  */
-import { pause } from '../engine/wait.ts';
+
 import type { Clock } from '../platform/clock.ts';
-import type { Accounts, Entry } from '../turns/budget.ts';
+import type { Accounts, Entry } from '../run/turns/budget.ts';
+import { pause } from '../run/wait.ts';
 
 interface Account {
   until: number;

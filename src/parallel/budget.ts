@@ -1,7 +1,7 @@
 /** The budget of all runs of a parallel run, in the memory of its process. */
 import { charge, newTally, overdrawn, type Paid, reserve, type Sum, usedBy } from '../domain/run/budget.ts';
 import type { Limits } from '../domain/run/limits.ts';
-import type { Accounts, Budget } from '../turns/budget.ts';
+import type { Accounts, Budget } from '../run/turns/budget.ts';
 
 export interface LaneBudget extends Budget {
   /** Its run is over, whatever it held. */

@@ -11,8 +11,8 @@ import { secondsSince } from '../platform/clock.ts';
 import { errorWords } from '../platform/error-words.ts';
 import { createIntegrityWatch } from '../proof/integrity.ts';
 import { prove } from '../proof/prove.ts';
-import { measure, wantsMutation } from '../turns/mutation.ts';
-import { cleanCheckout, provingOf } from '../turns/prover.ts';
+import { measure, wantsMutation } from '../run/turns/mutation.ts';
+import { cleanCheckout, provingOf } from '../run/turns/prover.ts';
 import type { QueueWorld } from './queue.ts';
 
 type CheckAction = Extract<QueueAction, { readonly kind: 'check' }>;

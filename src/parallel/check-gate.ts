@@ -1,5 +1,5 @@
 /** Checks of several lanes run side by side; one that must not be disturbed by them runs alone: those that have begun end first, others wait for it. */
-import type { CheckGate } from '../turns/context.ts';
+import type { CheckGate } from '../run/turns/context.ts';
 
 export interface AloneGate extends CheckGate {
   /** How many rounds run now, and how many have ever begun. */

@@ -6,12 +6,12 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { type Board, laneOf } from '../domain/lanes/board.ts';
 import { formatProblem, isProblem, type Problem } from '../domain/text/problem.ts';
-import { warn } from '../engine/steps.ts';
 import { ensureFolder } from '../platform/files.ts';
 import { sha256 } from '../platform/hash.ts';
+import { warn } from '../run/steps.ts';
+import type { RunContext } from '../run/turns/context.ts';
+import { runCommand } from '../run/turns/run-command.ts';
 import { type Env, statePaths } from '../store/state.ts';
-import type { RunContext } from '../turns/context.ts';
-import { runCommand } from '../turns/run-command.ts';
 import { releaseOwner, tryClaim } from '../workspace/lock.ts';
 
 export interface OwnPlace {

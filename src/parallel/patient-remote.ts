@@ -1,6 +1,6 @@
 /** A remote that is waited for while it is away or full: until it answers, or the work is stopped. */
 import { isRefusal, type RemoteProblem } from '../domain/run/remote-answer.ts';
-import { pause } from '../engine/wait.ts';
+import { pause } from '../run/wait.ts';
 import type { Remote } from '../workspace/remote.ts';
 
 export interface Patience {

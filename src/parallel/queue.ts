@@ -12,10 +12,10 @@ import { type Conflict, pathsOf, withConflicts } from '../domain/lanes/conflict.
 import { type Checked, checkSlots, nextMerge, type QueueAction } from '../domain/lanes/queue.ts';
 import { listSome } from '../domain/text/feedback.ts';
 import { formatProblem, isProblem } from '../domain/text/problem.ts';
-import { warn } from '../engine/steps.ts';
 import { diskTrouble } from '../platform/disk.ts';
 import { errorWords } from '../platform/error-words.ts';
-import type { RunContext } from '../turns/context.ts';
+import { warn } from '../run/steps.ts';
+import type { RunContext } from '../run/turns/context.ts';
 import { inputsAmong } from '../workspace/check-inputs.ts';
 import type { Integration } from '../workspace/integration.ts';
 import { discardWorktree } from '../workspace/remove-worktree.ts';

@@ -1,7 +1,7 @@
 /** What was in the way of an issue: a forge that was away is no fault of it. */
 import { expect, test } from 'vitest';
-import { createStopRequest } from '../../src/engine/stop.ts';
 import { createDriver } from '../../src/forge/issue-driver.ts';
+import { createStopRequest } from '../../src/run/stop.ts';
 
 const ISSUE = { number: 12, title: '', body: '', author: '', isOpen: true, labels: [] };
 const PROBLEM = { where: 'x', what: 'it answers with 503' };

@@ -2,8 +2,8 @@
 import { describe, expect, test } from 'vitest';
 import { chooseAttempt } from '../../src/opening/choose-attempt.ts';
 import type { Attempt } from '../../src/parallel/lane-work.ts';
-import type { AgentTurn } from '../../src/turns/define-agent.ts';
-import { functionAgent, turnWorld } from '../turns/world.ts';
+import type { AgentTurn } from '../../src/run/turns/define-agent.ts';
+import { functionAgent, turnWorld } from '../run/turns/world.ts';
 
 const attempt = (lane: string, size: number, score: number | null = null): Attempt => ({
   ...{ lane, head: `c-${lane}`, diff: '+'.repeat(size), cost: 1, score },

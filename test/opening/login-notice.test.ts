@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { ADAPTERS } from '../../src/agents/registry.ts';
 import { loginNotices } from '../../src/opening/start-notices.ts';
-import type { ChosenAgent } from '../../src/turns/choose-agent.ts';
+import type { ChosenAgent } from '../../src/run/turns/choose-agent.ts';
 import { folder } from '../rig/repo.ts';
 
 function chosen(name: string, more: Partial<ChosenAgent> = {}): ChosenAgent {

@@ -1,7 +1,7 @@
 /** After a limit one run tries alone, and each further one follows when the one before it works. */
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { createAccounts } from '../../src/parallel/accounts.ts';
-import { NOW } from '../turns/world.ts';
+import { NOW } from '../run/turns/world.ts';
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date'], now: NOW }));
 afterEach(() => void vi.useRealTimers());

@@ -7,7 +7,7 @@ import { createCheckGate } from '../../src/parallel/check-gate.ts';
 import type { LaneWork } from '../../src/parallel/lane-work.ts';
 import { createQueue, type QueueWorld } from '../../src/parallel/queue.ts';
 import { createGate } from '../rig/gate.ts';
-import { functionAgent, turnWorld } from '../turns/world.ts';
+import { functionAgent, turnWorld } from '../run/turns/world.ts';
 import { type Files, memory } from './memory.ts';
 
 export function lane(id: string, more: Partial<Lane> = {}): Lane {

@@ -4,7 +4,7 @@ import type { Limits } from '../../src/domain/run/limits.ts';
 import type { Usage } from '../../src/domain/turn/usage.ts';
 import { createAccounts } from '../../src/parallel/accounts.ts';
 import { type Before, createBudget } from '../../src/parallel/budget.ts';
-import { handClock } from '../turns/world.ts';
+import { handClock } from '../run/turns/world.ts';
 
 const NOTHING = { cost: 0, tokens: 0, turns: 0 };
 

@@ -1,8 +1,8 @@
 /** The result of a parallel run: why it ended, what it cost, and what became of each lane. */
 import { describe, expect, test } from 'vitest';
 import type { Usage } from '../../src/domain/turn/usage.ts';
-import { createMeter } from '../../src/engine/meter.ts';
 import { type Ended, endRun } from '../../src/parallel/ending.ts';
+import { createMeter } from '../../src/run/meter.ts';
 import { only } from '../rig/ledger.ts';
 import { parallelRun } from './board.ts';
 

@@ -2,11 +2,11 @@
 import { describe, expect, test } from 'vitest';
 import { UNPROVEN } from '../../src/domain/checks/proof.ts';
 import type { StopReason } from '../../src/domain/run/stop-reason.ts';
-import { createStopRequest } from '../../src/engine/stop.ts';
 import { createAccounts } from '../../src/parallel/accounts.ts';
 import { createBudget } from '../../src/parallel/budget.ts';
 import type { LaneWork } from '../../src/parallel/lane-work.ts';
 import { type Handed, handIn } from '../../src/parallel/lanes.ts';
+import { createStopRequest } from '../../src/run/stop.ts';
 import { only } from '../rig/ledger.ts';
 import { lane, parallelRun } from './board.ts';
 

@@ -7,7 +7,7 @@ import { inputsAmong, watchCheckInputs } from '../../src/workspace/check-inputs.
 import type { ProtectedCopy } from '../../src/workspace/protect.ts';
 import { only } from '../rig/ledger.ts';
 import { folder, type Repo } from '../rig/repo.ts';
-import { recorder } from '../turns/world.ts';
+import { recorder } from '../run/turns/world.ts';
 
 const CHANGED: Violation = { what: 'test/a.test.ts was changed', restored: true };
 

@@ -241,7 +241,17 @@ it('resumed, it shows what has landed before, and says how to continue when it s
   const rig = rigFor(repo({ 'README.md': '# test\n', 'tasks.md': tasks }));
   rig.does('T2', 'task', 'mkdir -p work; echo 2 > work/bad');
   const check = ['--check', 'test ! -e work/bad'];
-  const flags = ['--tasks', 'tasks.md', '--parallel', '2', '--agent', 'claude', '--max-iterations', '3', ...check];
+  const flags = [
+    '--tasks',
+    'tasks.md',
+    '--parallel',
+    '2',
+    '--agent',
+    'claude',
+    '--max-iterations',
+    '3',
+    ...check,
+  ];
   const first = await ralph(['loop', ...flags], rig.options);
   expect(first.code, first.stderr).toBe(1);
   const { stdout, stderr } = await ralph(['resume', '--max-iterations', '5'], rig.options);

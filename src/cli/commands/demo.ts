@@ -10,12 +10,12 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
+import { DEMO } from '../../library/sim/scenarios/demo.ts';
 import { capture } from '../../platform/capture.ts';
 import { tryTo } from '../../platform/files.ts';
 import { rootAbove } from '../../platform/package.ts';
 import { joinWords } from '../../platform/shell.ts';
 import { wrap } from '../../platform/text.ts';
-import { DEMO } from '../../sim/scenarios/demo.ts';
 import { projectPaths } from '../../store/paths.ts';
 import { type Call, type CliCommand, refuse } from '../command.ts';
 import { run } from './run.ts';

@@ -3,6 +3,7 @@
 import { accessSync, constants, existsSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { type AgentAdapter, compareVersions, versionIn } from '../../agents/agent.ts';
+import { findPlace } from '../../agents/install-plugin.ts';
 import { PLUGINS } from '../../agents/plugins.ts';
 import { ADAPTERS } from '../../agents/registry.ts';
 import { loadSettings } from '../../config/load.ts';
@@ -14,17 +15,16 @@ import { capture } from '../../platform/capture.ts';
 import { findContainment } from '../../platform/containment.ts';
 import { errorLine, errorWords } from '../../platform/error-words.ts';
 import { OLDEST_NODE, tooOldNode } from '../../platform/node-version.ts';
-import { findPlace } from '../../plugins/install.ts';
 import { counted, megabytes } from '../../report/numbers.ts';
 import { phrase } from '../../report/phrases.ts';
 import { type Mark, markLines, type Style } from '../../report/style.ts';
+import { chooseAgent, isExecutable } from '../../run/turns/choose-agent.ts';
 import { PROVIDERS } from '../../sandbox/choose.ts';
 import { type ProjectPaths, projectPaths } from '../../store/paths.ts';
 import { bytesIn } from '../../store/prune.ts';
 import { listSessions } from '../../store/session-file.ts';
 import { statePaths } from '../../store/state.ts';
 import { openState } from '../../store/state-check.ts';
-import { chooseAgent, isExecutable } from '../../turns/choose-agent.ts';
 import { answer, type Call, type CliCommand } from '../command.ts';
 import { styleOf } from '../reporters.ts';
 

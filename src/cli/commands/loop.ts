@@ -9,8 +9,8 @@ import {
   parallelProblems,
 } from '../../opening/jobs/parallel-tasks.ts';
 import { yamlSettings } from '../../opening/set-up.ts';
-import { DONE_RULES } from '../../turns/goal.ts';
-import { type PromptSource, readInput, specSource, text } from '../../turns/prompt-source.ts';
+import { DONE_RULES } from '../../run/turns/goal.ts';
+import { type PromptSource, readInput, specSource, text } from '../../run/turns/prompt-source.ts';
 import { type Call, type CliCommand, fromRoot, orThrow } from '../command.ts';
 import { DRY_RUN, declareSettings, setUp, showPlan } from '../set-up.ts';
 import { startLoop } from '../start.ts';

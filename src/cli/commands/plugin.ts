@@ -1,7 +1,7 @@
 import { join } from 'node:path';
+import { describeStep, findPlace, performStep, stepsTo } from '../../agents/install-plugin.ts';
 import { type HostPlugin, PLUGINS, type Place } from '../../agents/plugins.ts';
 import { capture } from '../../platform/capture.ts';
-import { describeStep, findPlace, performStep, stepsTo } from '../../plugins/install.ts';
 import { type Call, type CliCommand, Problems, refuse } from '../command.ts';
 
 const ACTIONS = ['install', 'remove', 'path', 'check'] as const;

@@ -2,10 +2,10 @@
 
 import { settingsFromFlags } from '../../config/flags.ts';
 import type { ExitCode } from '../../domain/run/stop-reason.ts';
-import { createStopRequest } from '../../engine/stop.ts';
+import { TROUBLES } from '../../library/sim/scenarios/trouble.ts';
 import { type SimulationStart, simulateFailures } from '../../library/simulate.ts';
 import { type Simulated, simulatedLines } from '../../report/simulate.ts';
-import { TROUBLES } from '../../sim/scenarios/trouble.ts';
+import { createStopRequest } from '../../run/stop.ts';
 import { type Call, type CliCommand, Problems } from '../command.ts';
 import { styleOf } from '../reporters.ts';
 import { collect } from '../set-up.ts';

@@ -1,4 +1,4 @@
-import { findPlace } from '../../plugins/install.ts';
+import { findPlace } from '../../agents/install-plugin.ts';
 import { answer, type Call, type CliCommand, refuse, refuseInside } from '../command.ts';
 import { findInstalled, type Uninstall } from '../uninstall.ts';
 

@@ -1,6 +1,6 @@
 /**
  * The policy of attempts: an agent's attempt at an iteration has ended in trouble. Does it stand, is it tried again and
- * when, or does another agent take over? Pure; `turns/attempts.ts` does what it says.
+ * when, or does another agent take over? Pure; `run/turns/attempts.ts` does what it says.
  */
 import { findResetTime, type Here } from './reset-time.ts';
 import { TROUBLES, type Trouble } from './trouble.ts';

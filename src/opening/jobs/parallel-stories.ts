@@ -15,6 +15,11 @@ import type { ChildRequest, EndedChild, FilesAt, LaneWork } from '../../parallel
 import type { RemoteLanes } from '../../parallel/lanes.ts';
 import { type NoteMerge, sentBackWords } from '../../parallel/merging.ts';
 import { ensureFolder, readIfThere, writeAtomic } from '../../platform/files.ts';
+import { policyOf } from '../../run/stories/load.ts';
+import { liveLoop } from '../../run/stories/open.ts';
+import { standOf } from '../../run/stories/recover.ts';
+import { checksOf } from '../../run/turns/check-round.ts';
+import type { RunContext } from '../../run/turns/context.ts';
 import {
   approvalsPath,
   claimedStories,
@@ -27,11 +32,6 @@ import type { RunPaths } from '../../store/paths.ts';
 import { bytesIn, withActiveIgnored } from '../../store/prd-folder.ts';
 import { type PrdPaths, prdPaths } from '../../store/prd-paths.ts';
 import { formatTasks, isList, writeTasks } from '../../store/tasks-file.ts';
-import { policyOf } from '../../stories/load.ts';
-import { liveLoop } from '../../stories/open.ts';
-import { standOf } from '../../stories/recover.ts';
-import { checksOf } from '../../turns/check-round.ts';
-import type { RunContext } from '../../turns/context.ts';
 import type { OwnFile } from '../../workspace/integration.ts';
 import { findRepository } from '../../workspace/repository.ts';
 import type { Worktree } from '../../workspace/worktree.ts';

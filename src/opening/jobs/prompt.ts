@@ -3,12 +3,12 @@ import type { Settings } from '../../config/settings-shape.ts';
 import { buildRunPrompt } from '../../domain/run/prompt.ts';
 import { titleOf } from '../../domain/run/title.ts';
 import type { Feedback } from '../../domain/run/verdict.ts';
-import type { Steps } from '../../engine/steps.ts';
-import { baseSteps } from '../../turns/base-steps.ts';
-import { checksOf } from '../../turns/check-round.ts';
-import type { RunContext } from '../../turns/context.ts';
-import type { PromptSource } from '../../turns/prompt-source.ts';
-import { createProver } from '../../turns/prover.ts';
+import type { Steps } from '../../run/steps.ts';
+import { baseSteps } from '../../run/turns/base-steps.ts';
+import { checksOf } from '../../run/turns/check-round.ts';
+import type { RunContext } from '../../run/turns/context.ts';
+import type { PromptSource } from '../../run/turns/prompt-source.ts';
+import { createProver } from '../../run/turns/prover.ts';
 import { createTreeWatch } from '../../workspace/tree-watch.ts';
 import type { Job } from '../job.ts';
 

@@ -17,10 +17,10 @@ import { isCommit } from '../../../opening/jobs/parallel.ts';
 import { iterationsFor, listFlaw } from '../../../opening/jobs/parallel-tasks.ts';
 import { withRoom } from '../../../opening/set-up.ts';
 import { counted } from '../../../report/numbers.ts';
+import { loadStories, policyOf } from '../../../run/stories/load.ts';
 import { projectPaths } from '../../../store/paths.ts';
 import { prdPaths } from '../../../store/prd-paths.ts';
 import { isList } from '../../../store/tasks-file.ts';
-import { loadStories, policyOf } from '../../../stories/load.ts';
 import { reachingGit } from '../../../workspace/remote.ts';
 import {
   answer,

@@ -13,13 +13,13 @@ import type { Problem } from '../../../domain/text/problem.ts';
 import { systemClock } from '../../../platform/clock.ts';
 import { errorWords } from '../../../platform/error-words.ts';
 import { readIfThere } from '../../../platform/files.ts';
+import { liveLoop } from '../../../run/stories/open.ts';
 import { approvalsPath, claimedStories, readApprovals, writeApprovals } from '../../../store/approvals.ts';
 import { projectPaths } from '../../../store/paths.ts';
 import { branchFor, fillFolder, ignoreActive } from '../../../store/prd-folder.ts';
 import type { PrdPaths } from '../../../store/prd-paths.ts';
 import { isUntouchedTemplate } from '../../../store/prd-paths.ts';
 import { isList, loadTasks, writeTasks } from '../../../store/tasks-file.ts';
-import { liveLoop } from '../../../stories/open.ts';
 import { readIssues, repositoryIn } from '../../../workspace/github-issues.ts';
 import {
   answer,
