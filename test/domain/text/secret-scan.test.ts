@@ -82,7 +82,7 @@ const PLAIN = [
 ];
 
 describe('a secret is never missed', () => {
-  test.each(SECRETS)('%s', secret => {
+  test.each(SECRETS.map(secret => [secret.slice(0, 40), secret]))('%s', (_, secret) => {
     for (const before of ['', ' ', 'x\n', '"\\n', PLAIN.join('')])
       for (const page of [1, 7, 64, 4096]) {
         const text = `${before}${secret}${before} end`;
