@@ -1,8 +1,8 @@
-/** git's own locks on its index and its refs, when the process that held them was killed before it could take them away. */
+/** What git leaves when it is killed: its locks on the index and the refs, and in Ralph's own git directory objects that are half written. */
 
 import { existsSync, readdirSync, readFileSync, readlinkSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { isReallyBelow } from '../platform/files.ts';
+import { isReallyBelow, namesIn } from '../platform/files.ts';
 import { identify } from '../platform/process-table.ts';
 import { sweepIndexes } from './commit-in-repository.ts';
 import { folderOf } from './own-folder.ts';
@@ -27,9 +27,13 @@ export async function clearGitLocks(place: Place, { from, to }: Span): Promise<r
   sweepIndexes(repository.gitDir, pid => identify(pid) === undefined);
   const own = folderOf(repository.top, place.env).path;
   const isBusy = gitIsRunning([repository.top, own]);
+  const isOf = (path: string) => {
+    const made = statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+    return made >= from - 1000 && made <= to + AFTER && !isBusy;
+  };
+  for (const half of halfWritten(join(own, 'objects'))) if (isOf(half)) rmSync(half, { force: true });
   return [...locksOf(repository), ...locksOf({ gitDir: own, commonDir: own })].flatMap(lock => {
-    const made = statSync(lock, { throwIfNoEntry: false })?.mtimeMs ?? 0;
-    const isOthers = made < from - 1000 || made > to + AFTER || isBusy;
+    const isOthers = !isOf(lock);
     // In Ralph's own git directory it is that of another run, and holds nobody else.
     if (isOthers && isReallyBelow(lock, own)) return [];
     if (isOthers)
@@ -51,6 +55,15 @@ function locksOf({ gitDir, commonDir }: Pick<Repository, 'gitDir' | 'commonDir'>
     ...below.filter(name => name.endsWith('.lock')).map(name => join(refs, name)),
   ];
   return locks.filter(lock => existsSync(lock));
+}
+
+/** Nothing else removes them, and one may be as large as all files together. */
+function halfWritten(objects: string): readonly string[] {
+  return namesIn(objects).flatMap(folder =>
+    namesIn(join(objects, folder))
+      .filter(name => /^tmp_(?:pack|idx|obj)_/.test(name))
+      .map(name => join(objects, folder, name)),
+  );
 }
 
 /** Only Linux says where a process is; elsewhere nobody is taken to be there. */

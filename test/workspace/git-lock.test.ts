@@ -42,6 +42,26 @@ test('every lock that a killed commit can leave is taken away, and said', { tags
   expect(locks.filter(lock => existsSync(lock))).toEqual([]);
 });
 
+test('so are half-written objects of that time in Ralph’s own git directory, and no others', async () => {
+  const project = repo();
+  const place = { cwd: project.dir, env: stateEnv() };
+  const own = await openOwnGit(place);
+  if ('what' in own) throw new Error(own.what);
+  const half = (name: string, made: number) => {
+    const path = join(own.objects.cwd, 'objects', name);
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, 'half');
+    utimesSync(path, made / 1000, made / 1000);
+    return path;
+  };
+  const left = ['pack/tmp_pack_aB3xYz', 'pack/tmp_idx_aB3xYz', '0a/tmp_obj_aB3xYz'].map(name =>
+    half(name, NOON),
+  );
+  const newer = half('pack/tmp_pack_cD4xYz', NOON + 60_000);
+  expect(await clearGitLocks(place, { from: NOON - 60_000, to: NOON })).toEqual([]);
+  expect([...left, newer].filter(path => existsSync(path))).toEqual([newer]);
+});
+
 test.each([
   ['before', NOON + 5_000, NOON + 60_000],
   ['after', NOON - 120_000, NOON - 60_000],
