@@ -75,7 +75,8 @@ function fits(repoUrl: string, pattern: string): boolean {
   const [host, path] = hostAndPath(repoUrl);
   const [hosts, paths] = hostAndPath(pattern);
   if (hosts === '') return matchesText(repoUrl, pattern);
-  return matchesText(host, hosts) && matchesText(path, paths);
+  const isAnyPath = paths === '' && hosts.endsWith('*');
+  return matchesText(host, hosts) && (isAnyPath || matchesText(path, paths));
 }
 
 /** `https://host` and `/path`, `git@host:` and `path`; no host where there is only a path. */

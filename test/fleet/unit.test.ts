@@ -55,6 +55,10 @@ test.each([
   ['ssh://git@*.example.org/*', 'ssh://git@evil.test/x.example.org/a', false],
   ['https://example.org/*', 'https://example.org@evil.test/a', false],
   ['*example.org/team/*', 'https://git.example.org/team/a', true],
+  ['file://*', 'file:///srv/git/a', true],
+  ['https://*', 'https://example.org/team/a', true],
+  ['https://*', 'http://example.org/team/a', false],
+  ['https://*.example.org*', 'https://evil.test/.example.org/a', false],
 ])('what --allow-repo %s says of %s', (pattern, repoUrl, allowed) => {
   expect(allowsRepo({ repos: [pattern] }, repoUrl)).toBe(allowed);
 });
