@@ -176,7 +176,7 @@ async function ask(request: Request, client: Client): Promise<Answer | ForgeProb
 
 /** Of a list that has no end: what is cut off is not known. */
 export const TOO_LONG = {
-  what: 'the list is longer than Ralph reads, and half of it is not believed',
+  what: 'the list is longer than Ralph reads, so nothing in it counts',
   fix: 'continue in a new issue or pull request',
 };
 const STOPPED = { what: 'interrupted', isStopped: true } as const;

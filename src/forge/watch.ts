@@ -128,7 +128,7 @@ async function endWatch<End extends WatchResult | ForgeProblem>(
   end: End,
 ): Promise<End> {
   if (isProblem(end) && !work.isIdle())
-    say(`${formatProblem(end)}. Ending after this step of what is worked on; Ctrl-C ends it now.`);
+    say(`${formatProblem(end)}. Ending after this step; press Ctrl-C to end it now.`);
   stop.request('interrupted', 'after-this-step');
   await work.allOver();
   return end;
