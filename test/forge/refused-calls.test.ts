@@ -168,6 +168,6 @@ test('each call is refused in each way, at each request', { timeout: 240_000 }, 
     );
   };
   const rows = (await Promise.all(Object.keys(CALLS).map(tryAll))).flat();
-  expect(rows.flat()).toEqual([]);
+  expect(rows.flat().join('\n')).toBe('');
   expect(rows.length).toBeGreaterThan(600);
 });

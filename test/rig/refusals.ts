@@ -1,6 +1,7 @@
 /** All the ways in which a forge refuses, or answers with something else than was asked for. */
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
 import { onTestFinished } from 'vitest';
+import { keepsOpen } from './keeps-open.ts';
 
 /** `waits`: for a time that is known, and nothing was done. `again`: nobody knows what was done. `stops`: it is the answer. `endless`: it would be the same again, and nobody knows what was done. */
 export type Kind = 'waits' | 'again' | 'stops' | 'endless';
@@ -101,7 +102,7 @@ export const REFUSALS: readonly Refusal[] = [
 
 /** A server on loopback that ends with the test. Returns its address. */
 export async function serve(listener: RequestListener): Promise<string> {
-  const server = createServer(listener);
+  const server = keepsOpen(createServer(listener));
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve));
   onTestFinished(() => {
     server.closeAllConnections();

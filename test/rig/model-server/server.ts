@@ -5,6 +5,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { keepsOpen } from '../keeps-open.ts';
 import { chooser, replyTo, type Script, scriptProblems } from './answer.ts';
 import { chat } from './chat.ts';
 import { gemini } from './gemini.ts';
@@ -58,7 +59,7 @@ export async function startModelServer(options: ModelServerOptions): Promise<Mod
       response.end();
     });
   });
-  server.on('clientError', (_error, socket) => socket.destroy());
+  keepsOpen(server).on('clientError', (_error, socket) => socket.destroy());
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
