@@ -20,8 +20,11 @@ export interface WorkerRow {
   readonly silence: number;
 }
 
+/** `pullRequest`: its address. */
+type ShownUnit = Unit & { readonly pullRequest?: string };
+
 export interface FleetView {
-  readonly units: readonly Unit[];
+  readonly units: readonly ShownUnit[];
   readonly workers: readonly WorkerRow[];
   readonly budgets: readonly {
     readonly id: string;
@@ -47,8 +50,21 @@ export async function readFleet(
   database: Querying,
   { words, all }: { readonly words: string; readonly all: boolean },
 ): Promise<FleetView> {
-  const units = await findUnits(database, words, all || words !== '');
+  const units = await withPullRequests(database, await findUnits(database, words, all || words !== ''));
   return { units, ...(await readSurroundings(database)) };
+}
+
+async function withPullRequests(database: Querying, units: readonly Unit[]): Promise<readonly ShownUnit[]> {
+  const { rows } = await database.query<{ readonly unit: string; readonly address: string }>(
+    `select unit, line::jsonb->>'address' as address from ralph.event
+     where type = 'forge' and unit = any($1) and line::jsonb->>'address' is not null order by seq`,
+    [units.map(({ id }) => id)],
+  );
+  const addresses = new Map(rows.map(({ unit, address }) => [unit, address]));
+  return units.map(unit => {
+    const pullRequest = addresses.get(unit.id);
+    return pullRequest === undefined ? unit : { ...unit, pullRequest };
+  });
 }
 
 /** What decides whether a unit begins. */

@@ -5,13 +5,13 @@ import { isProblem, type Problem } from '../domain/text/problem.ts';
 import { LAST_MARK } from '../report/pull-request.ts';
 import { createIntegration } from '../workspace/integration.ts';
 import type { OwnGit } from '../workspace/own-git.ts';
-import type { Remote } from '../workspace/remote.ts';
+import type { ForwardRemote } from '../workspace/remote.ts';
 import type { Author, CheckRun, Forge, Pull, Word } from './forge.ts';
 import type { ForgeProblem } from './http.ts';
 
 export interface Look {
   readonly forge: Forge;
-  readonly remote: Remote;
+  readonly remote: ForwardRemote;
   readonly own: OwnGit;
   readonly runId: string;
   readonly branch: string;

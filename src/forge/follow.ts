@@ -217,8 +217,7 @@ async function perform(following: Following, seen: Seen, action: ForgeAction): P
       return orEnd(following, seen, await takeIn(following, seen));
     case 'mark-ready': {
       const marked = await ledger.act(
-        'ready',
-        String(number),
+        { act: 'ready', what: String(number) },
         () => access.forge.markReady(seen.pull.node),
         () => ({}),
       );
@@ -228,7 +227,7 @@ async function perform(following: Following, seen: Seen, action: ForgeAction): P
       const { head } = seen.pull;
       const { method } = request.terms;
       const act = () => access.forge.merge(number, head, method);
-      const merged = await ledger.act('merge', String(number), act, () => ({ commit: head }));
+      const merged = await ledger.act({ act: 'merge', what: String(number) }, act, () => ({ commit: head }));
       return orEnd(following, seen, refusedMerge(merged));
     }
     case 'end':
@@ -262,10 +261,16 @@ function again(value: unknown): Problem | 'look' | 'unsure' {
 
 /** Its head has moved: the next look says how. What else the forge refuses, only people can change. */
 function refusedMerge(value: unknown): Problem | 'look' | 'unsure' | { readonly needsYou: string } {
-  const { status = 0, what = '' } = (isProblem(value) ? value : {}) as Partial<ForgeProblem>;
+  if (!isProblem(value)) return 'look';
+  const { status = 0, what, fix } = value as ForgeProblem;
   if (status === 409) return 'look';
-  return status >= 400 && status < 500 ? { needsYou: `Not merged: ${what}.` } : again(value);
+  if (status < 400 || status >= 500) return again(value);
+  const why = `${what.replace(/\.$/, '')}${fix === undefined ? '' : ` (${fix})`}`;
+  return { needsYou: `Not merged: ${why}. ${NOT_MERGED}` };
 }
+
+const NOT_MERGED =
+  'Do there what it asks, or name another way with --merge-method, then the same command continues.';
 
 async function orEnd(
   following: Following,

@@ -35,7 +35,11 @@ export function createGitHub({ owner, name, base }: ForgePlace, http: Http): For
       return own.find(({ state }) => state === 'open') ?? own[0];
     },
     pull: async number => pullOf(await http.get(`${repo}/pulls/${number}`)),
-    openPull: async pull => pullOf(await http.send('POST', `${repo}/pulls`, { ...pull, draft: true })),
+    async openPull(pull) {
+      const open = (draft: boolean) => http.send('POST', `${repo}/pulls`, { ...pull, draft });
+      const opened = await open(true);
+      return pullOf(isProblem(opened) && NO_DRAFTS.test(opened.what) ? await open(false) : opened);
+    },
     updateBody: async (number, body) =>
       pullOf(await http.resend('PATCH', `${repo}/pulls/${number}`, { body })),
     async markReady(node) {
@@ -69,6 +73,9 @@ export function createGitHub({ owner, name, base }: ForgePlace, http: Http): For
       done(await http.send('POST', `${repo}/pulls/${number}/comments/${thread}/replies`, { body })),
   };
 }
+
+/** A private repository may have none. */
+const NO_DRAFTS = /422.*draft pull requests are not supported/i;
 
 function done(answer: unknown): true | ForgeProblem {
   return isProblem(answer) ? (answer as ForgeProblem) : true;

@@ -27,8 +27,21 @@ export interface HttpOptions {
   readonly clock?: Clock;
   /** Milliseconds without an answer. */
   readonly timeout?: number;
+  readonly memory?: ForgeMemory;
   /** Prints what is waited for. */
   say(text: string): void;
+}
+
+/** What all who ask the same forge at the same time know of it. */
+export interface ForgeMemory {
+  /** There was a good answer: what is wrong later will pass. */
+  isRight: boolean;
+  /** That something is waited for is said once, until the request that met it is answered; undefined: that one has given up. */
+  readonly said: Map<'waits' | 'unsure', Request | undefined>;
+}
+
+export function createMemory(): ForgeMemory {
+  return { isRight: false, said: new Map() };
 }
 
 export interface Http {
@@ -76,12 +89,7 @@ interface Answer extends ForgeReply {
   readonly location: string | null;
 }
 
-interface Client extends HttpOptions {
-  /** There was a good answer: what is wrong later will pass. */
-  isRight: boolean;
-  /** The trouble of what is repeatable, and of what is not, is said once each. */
-  readonly said: Set<boolean>;
-}
+type Client = HttpOptions & Required<Pick<HttpOptions, 'memory'>>;
 
 interface Page {
   readonly value: unknown;
@@ -91,7 +99,7 @@ interface Page {
 
 export function createHttp(options: HttpOptions): Http {
   const { base } = options;
-  const client: Client = { ...options, isRight: false, said: new Set() };
+  const client: Client = { memory: createMemory(), ...options };
   const known = new Map<string, Page & { readonly etag: string }>();
   let kept = 0;
   const forget = (url: string) => {
@@ -150,9 +158,16 @@ export function createHttp(options: HttpOptions): Http {
   };
 }
 
-/** What may be sent twice is sent until it works; all else again only where it was refused before anything was done. */
 async function ask(request: Request, client: Client): Promise<Answer | ForgeProblem> {
-  const { clock = systemClock, stopping } = client;
+  const { said } = client.memory;
+  const answer = await untilAnswered(request, client);
+  if (said.get('waits') === request) said.set('waits', undefined);
+  return answer;
+}
+
+/** What may be sent twice is sent until it works; all else again only where it was refused before anything was done. */
+async function untilAnswered(request: Request, client: Client): Promise<Answer | ForgeProblem> {
+  const { clock = systemClock, stopping, memory } = client;
   const { isRepeatable, url } = request;
   const began = clock.ticks();
   for (let attempt = 0; ; attempt++) {
@@ -162,9 +177,9 @@ async function ask(request: Request, client: Client): Promise<Answer | ForgeProb
     const isUnsure = !isRepeatable && !pause.isRefused;
     const problem = { where: hostOf(url), what: pause.why, ...(isUnsure && { isUnsure }) };
     if (stopping.aborted) return { ...problem, ...STOPPED };
-    if ('lost' in answer && answer.isWrong && !client.isRight) return { ...problem, fix: LOOK };
+    if ('lost' in answer && answer.isWrong && !memory.isRight) return { ...problem, fix: LOOK };
     if ('lost' in answer && answer.isTooLong) return problem;
-    sayOnce(pause, isUnsure ? 'Ralph looks whether it was done' : TRIES, request, client);
+    sayOnce(pause, isUnsure ? undefined : request, client);
     if (isUnsure) return problem;
     if (clock.ticks() - began > LONGEST_AWAY)
       return { ...problem, isAway: true, fix: 'the same command continues when it is back' };
@@ -180,26 +195,29 @@ export const TOO_LONG = {
   fix: 'continue in a new issue or pull request',
 };
 const STOPPED = { what: 'interrupted', isStopped: true } as const;
-const TRIES = 'Ralph tries until it answers';
 const LOOK =
   'look at GITHUB_API_URL, and at what is between here and there; NODE_EXTRA_CA_CERTS names a certificate of your own';
 
-function answered(answer: Answer, { isRepeatable, url }: Request, client: Client): Answer | ForgeProblem {
-  client.isRight ||= answer.status < 300;
-  client.said.delete(isRepeatable);
+function answered(answer: Answer, request: Request, { memory }: Client): Answer | ForgeProblem {
+  const { isRepeatable, url } = request;
+  memory.isRight ||= answer.status < 300;
+  for (const what of ['waits', ...(isRepeatable ? [] : ['unsure' as const])] as const)
+    if ((memory.said.get(what) ?? request) === request) memory.said.delete(what);
   return refusedBy(answer, url) ?? answer;
 }
 
-/** A limit is over at a time that is known; of all else it is said once what is done. */
+/** A limit is over at a time that is known; of all else it is said once what is done. `request`: the one that waits; undefined: nobody knows whether it was done. */
 function sayOnce(
   { why, until, isRefused }: ForgePause,
-  next: string,
-  { isRepeatable }: Request,
-  { said, say, clock = systemClock }: Client,
+  request: Request | undefined,
+  { base, memory: { said }, say, clock = systemClock }: Client,
 ): void {
+  const what = request ? 'waits' : 'unsure';
+  if (said.has(what)) return;
+  said.set(what, request);
   const seconds = Math.max(1, Math.ceil((until - clock.now()) / 1_000));
-  if (!said.has(isRepeatable)) say(`The forge: ${why}. ${isRefused ? `Retrying in ${seconds} s` : next}.`);
-  said.add(isRepeatable);
+  const tries = request ? 'Ralph tries until it answers' : 'Ralph looks whether it was done';
+  say(`The forge at ${hostOf(base)}: ${why}. ${isRefused ? `Retrying in ${seconds} s` : tries}.`);
 }
 
 function hostOf(url: string): string {
@@ -270,15 +288,22 @@ const SILENT = new Error('it does not answer');
 function answerOf({ status, headers }: Response, value: unknown): Omit<Answer, 'text' | 'value'> {
   const isMoved = status >= 300 && status < 400 && status !== 304;
   const errors = objectsAt(asObject(value), 'errors');
-  const isLimit = errors.some(({ type }) => type === 'RATE_LIMITED');
+  const [stated = status] = errors.flatMap(({ type }) => GRAPHQL.get(String(type)) ?? []);
   return {
-    // GraphQL says so with 200.
-    status: isLimit ? 429 : status,
+    status: stated,
     header: name => headers.get(name),
     message: [asObject(value) ?? {}, ...errors].flatMap(wordsOf).join(': '),
     location: isMoved ? headers.get('location') : null,
   };
 }
+
+/** What GraphQL says with 200. */
+const GRAPHQL = new Map([
+  ['RATE_LIMITED', 429],
+  ['FORBIDDEN', 403],
+  ['INSUFFICIENT_SCOPES', 403],
+  ['NOT_FOUND', 404],
+]);
 
 /** An error may have no sentence, but the name of what is wrong. */
 function wordsOf({ message, field, code }: Json): readonly string[] {

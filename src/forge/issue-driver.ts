@@ -10,6 +10,9 @@ import type { Issue } from './forge.ts';
 import type { ForgeProblem } from './http.ts';
 import type { Access, UnitSource } from './pull-request.ts';
 
+/** What is said of one of several issues begins with its number. */
+export type AboutIssue = (issue: number) => Pick<FollowRequest, 'say' | 'saw' | 'begins'>;
+
 export type Begin = 'start' | 'resume' | 'follow';
 
 /** Why nobody can look. */
@@ -113,8 +116,10 @@ export function createDriver(
 export const LOOK_EVERY = 200;
 
 /** Follows its pull request. Returns what was in its way: that we have stopped it was not. */
-export async function followIssue(request: FollowRequest): Promise<Problem | undefined> {
-  const followed = await followPullRequest(request);
+export async function followIssue(
+  request: FollowRequest & { readonly access: Access },
+): Promise<Problem | undefined> {
+  const followed = await followPullRequest({ ...request, memory: request.access.waits.memory });
   if (isProblem(followed)) return followed;
   const isStopped = followed.outcome === 'interrupted' && !request.abort.aborted;
   return isStopped ? { where: request.id, what: 'it was cancelled' } : undefined;

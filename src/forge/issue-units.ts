@@ -11,6 +11,7 @@ import type { GivenIssue } from '../store/run-file.ts';
 import type { FollowRequest } from './follow.ts';
 import type { Issue } from './forge.ts';
 import {
+  type AboutIssue,
   createDriver,
   type Driven,
   followIssue,
@@ -59,6 +60,7 @@ export interface IssueFleet {
 export interface UnitWorld extends Omit<FollowRequest, 'id' | 'abort' | 'again'> {
   readonly access: Access;
   readonly fleet: IssueFleet;
+  readonly about: AboutIssue;
   readonly stop: StopRequest;
   /** How many units at a time; undefined: as many as the fleet takes. */
   readonly parallel: number | undefined;
@@ -72,7 +74,9 @@ export function createUnitWork(world: UnitWorld): IssueWork {
     const id = units.get(issue.number)?.id;
     if (kind === 'start') return submit(world, issue);
     if (id === undefined) return Promise.resolve(undefined);
-    return kind === 'resume' ? fleet.reopen(id, []) : follow(world, id, own);
+    return kind === 'resume'
+      ? fleet.reopen(id, [])
+      : follow({ ...world, ...world.about(issue.number) }, id, own);
   });
   return {
     ...driver,

@@ -28,6 +28,7 @@ import { firstOf, reopenRun } from './again.ts';
 import type { FollowRequest } from './follow.ts';
 import type { Issue } from './forge.ts';
 import {
+  type AboutIssue,
   type Begin,
   createDriver,
   type Driven,
@@ -50,6 +51,7 @@ export interface IssueWorld extends Omit<FollowRequest, 'id' | 'abort' | 'again'
   /** How many at a time. */
   readonly parallel: number;
   readonly stop: StopRequest;
+  readonly about: AboutIssue;
   onEvent(issue: number, event: RecordedEvent): void;
 }
 
@@ -118,7 +120,7 @@ function createDrive(world: IssueWorld, { runs, budget, working }: DriveParts) {
       if (isProblem(result)) return result;
       return isSuccess(result.stopReason) ? 'proven' : 'stopped';
     };
-    return followIssue({ ...world, id, abort: stopping, again });
+    return followIssue({ ...world, ...world.about(number), id, abort: stopping, again });
   };
 }
 

@@ -1,5 +1,5 @@
 /** The ledger of a run that has ended, for what is done at the forge: each act before and after it. */
-import type { ForgeAct, ForgeEvent } from '../domain/forge/forge-event.ts';
+import type { ForgeEvent } from '../domain/forge/forge-event.ts';
 import { afterForgeEvent, type ForgeState, NOTHING_DONE } from '../domain/forge/forge-state.ts';
 import type { RunState } from '../domain/run/state.ts';
 import { isProblem, type Problem } from '../domain/text/problem.ts';
@@ -13,8 +13,7 @@ export interface ForgeLedger {
   flushed(): Promise<void>;
   /** Writes down that it begins, and what came of it. */
   act<Value, Wrong extends Problem>(
-    act: ForgeAct,
-    what: string,
+    begun: Omit<ForgeEvent & { type: 'forge-started' }, 'type'>,
     perform: () => Promise<Value | Wrong>,
     done: (value: Exclude<Value, Problem>) => Partial<ForgeEvent & { type: 'forge' }>,
   ): Promise<Value | Wrong>;
@@ -45,8 +44,9 @@ export function openForgeLedger(
     state: () => state,
     note,
     flushed: () => store.flushed(),
-    async act(act, what, perform, done) {
-      note({ type: 'forge-started', act, what });
+    async act(begun, perform, done) {
+      const { act, what } = begun;
+      note({ type: 'forge-started', ...begun });
       await store.flushed();
       const value = await perform();
       const detail = isProblem(value) ? value.what : what;

@@ -13,7 +13,7 @@ import { writeBundle } from '../proof/bundle/write.ts';
 import { hiddenMark, PROOF_FILE } from '../report/pull-request.ts';
 import { pause } from '../run/wait.ts';
 import { createIntegration } from '../workspace/integration.ts';
-import type { Remote } from '../workspace/remote.ts';
+import type { ForwardRemote } from '../workspace/remote.ts';
 import { withTrailers } from '../workspace/scm.ts';
 import type { Forge, Pull } from './forge.ts';
 import type { ForgeProblem, HttpOptions } from './http.ts';
@@ -23,7 +23,7 @@ import type { ProvenWork } from './work.ts';
 export interface Publishing {
   readonly run: EndedRun;
   readonly forge: Forge;
-  readonly remote: Remote;
+  readonly remote: ForwardRemote;
   /** Its name, for whoever fetches. */
   readonly remoteName: string;
   readonly base: string;
@@ -52,6 +52,7 @@ export async function pushBranch(
   for (let attempt = 0; ; attempt++) {
     const tip = await remote.tip(ref);
     if (isProblem(tip)) return tip;
+    noteArrived(ledger, work.branch, tip);
     const solved = await withoutMarks(publishing, work, tip);
     const clean = typeof solved === 'string' ? await withoutLaneMarks(publishing, work, solved) : solved;
     if (typeof clean !== 'string') return clean;
@@ -64,13 +65,12 @@ export async function pushBranch(
       return tip;
     }
     const pushed = await ledger.act(
-      'push',
-      work.branch,
+      { act: 'push', what: work.branch, commit },
       () => advance(remote, ref, commit),
       () => ({ commit }),
     );
     if (!isProblem(pushed)) return commit;
-    if (!isMoved(pushed) || attempt >= MOST_RACES) return { fix: MAY_PUSH, ...pushed };
+    if (!isMoved(pushed) || attempt >= MOST_RACES) return { ...pushed, fix: MAY_PUSH };
   }
 }
 
@@ -100,7 +100,13 @@ function notePushed(ledger: ForgeLedger, branch: string, commit: string): void {
   ledger.note({ type: 'forge', act: 'push', outcome: 'nothing-to-do', detail: branch, commit });
 }
 
-async function advance(remote: Remote, ref: string, commit: string): Promise<true | RemoteProblem> {
+/** Who pushed it was killed, or cut off, before it was heard. */
+function noteArrived(ledger: ForgeLedger, branch: string, tip: string | undefined): void {
+  const { begun = [], pushed } = ledger.state();
+  if (tip !== undefined && begun.includes(tip) && !pushed.includes(tip)) notePushed(ledger, branch, tip);
+}
+
+async function advance(remote: ForwardRemote, ref: string, commit: string): Promise<true | RemoteProblem> {
   const pushed = await remote.advance(ref, commit);
   if (pushed === 'moved') return { where: ref, what: 'somebody else has just moved it', answer: 'rebuild' };
   return isProblem(pushed) ? pushed : true;
@@ -212,11 +218,15 @@ async function commitFor(
   const missing = await remote.bring([`refs/heads/${branch}`]);
   if (missing) return missing;
   const integration = createIntegration(own, run.id);
+  const { pushed } = ledger.state();
+  // Somebody has taken back what was pushed: to push it again would undo that.
+  const last = pushed.at(-1);
+  if (last !== undefined && last !== tip && (await integration.isAncestor(tip, last)))
+    return { foreign: tip };
   if (await integration.isAncestor(tip, commit)) return commit;
   const [there, ours] = [await own.treeOf(tip), await own.treeOf(commit)];
   if (isProblem(there)) return there;
   if (isProblem(ours)) return ours;
-  const { pushed } = ledger.state();
   if (pushed.includes(tip)) {
     if (there === ours) return tip;
     const { id: runId, title, past } = run;
@@ -267,8 +277,7 @@ export async function pushProof(
   const made = await own.commit({ tree, parents, message, date: past.time.latest });
   if (isProblem(made)) return made;
   const pushed = await ledger.act(
-    'proof',
-    ref,
+    { act: 'proof', what: ref },
     () => advance(remote, ref, made),
     () => ({}),
   );
@@ -300,8 +309,7 @@ export async function openOrUpdate(
     if (there?.state === 'open') return update(forge, ledger, there, body);
     if (there && there.head === commit) return { pull: there, outcome: 'unchanged' };
     const pull = await ledger.act(
-      'open',
-      branch,
+      { act: 'open', what: branch },
       () => forge.openPull({ title: defuseTitle(title), body, head: branch, base }),
       ({ number, address }) => ({ number, address }),
     );
@@ -334,8 +342,7 @@ async function update(
     return { pull: there, outcome: 'unchanged' };
   }
   const pull = await ledger.act(
-    'update',
-    String(number),
+    { act: 'update', what: String(number) },
     () => forge.updateBody(number, body),
     () => ({ number, address }),
   );

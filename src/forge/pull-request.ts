@@ -24,11 +24,11 @@ import type { RunCopy } from '../store/run-store.ts';
 import { withLock } from '../workspace/lock.ts';
 import { readSettings } from '../workspace/own-folder.ts';
 import { type OwnGit, openOwnGit } from '../workspace/own-git.ts';
-import { openRemote, type Remote } from '../workspace/remote.ts';
+import { type ForwardRemote, openRemote } from '../workspace/remote.ts';
 import { type ForgePlace, findPlace, findToken, isBranchName, withoutToken } from './address.ts';
 import type { Forge, Pull } from './forge.ts';
 import { createGitHub } from './github.ts';
-import { createHttp, type HttpOptions, LONGEST_AWAY } from './http.ts';
+import { createHttp, createMemory, type ForgeMemory, type HttpOptions, LONGEST_AWAY } from './http.ts';
 import { type ForgeLedger, openForgeLedger } from './ledger.ts';
 import {
   changedFiles,
@@ -85,6 +85,8 @@ export interface PullRequestRequest extends CheckWatch {
   readonly options: PullRequestOptions;
   /** Where it is a unit of a fleet. */
   readonly unit?: UnitSource | undefined;
+  /** That of whoever watches, and follows this as well. */
+  readonly memory?: ForgeMemory;
   say(text: string): void;
   /** Sees what is done at the forge, once it is on the ledger. */
   saw(event: ForgeEvent): void;
@@ -166,11 +168,11 @@ export interface Access {
   readonly place: ForgePlace;
   /** Of the project. */
   readonly own: OwnGit;
-  readonly remote: Remote;
+  readonly remote: ForwardRemote;
   /** Its address. */
   readonly url: string;
   readonly base: string;
-  readonly waits: HttpOptions;
+  readonly waits: HttpOptions & { readonly memory: ForgeMemory };
   /** With the token, for whatever must not show it. */
   readonly secrets: Env;
   /** For whatever is written there. */
@@ -183,7 +185,10 @@ export async function openAccess({
   options,
   abort,
   say,
-}: Pick<PullRequestRequest, 'project' | 'env' | 'options' | 'abort' | 'say'>): Promise<Access | Problem> {
+  memory = createMemory(),
+}: Pick<PullRequestRequest, 'project' | 'env' | 'options' | 'abort' | 'say' | 'memory'>): Promise<
+  Access | Problem
+> {
   const { remote: name, repo } = options;
   const wrong = wrongNames(options);
   if (wrong) return wrong;
@@ -196,7 +201,7 @@ export async function openAccess({
   if (isProblem(place)) return place;
   const token = await findToken(place.host, project.root, env);
   if (isProblem(token)) return token;
-  const waits: HttpOptions = { base: place.base, token, stopping: abort, say };
+  const waits = { base: place.base, token, stopping: abort, say, memory };
   const forge = createGitHub(place, createHttp(waits));
   const base = options.base ?? (await forge.defaultBranch());
   if (isProblem(base)) return base;
@@ -205,6 +210,7 @@ export async function openAccess({
   const remote = patientRemote(reached, {
     stopping: abort,
     longest: LONGEST_AWAY,
+    fix: `look at its address (\`git remote get-url ${name}\`), and at whether the token, or your key, may read and write there`,
     waits: problem => say(`The remote: ${formatProblem(problem)}. Ralph tries until it answers.`),
   });
   const secrets = { ...env, GH_TOKEN: token };

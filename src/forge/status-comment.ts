@@ -24,7 +24,7 @@ export async function writeStatus(
   const there = words.find(word => word.kind === 'comment' && markOf(word, me) === mark);
   if (there?.text.replaceAll('\r\n', '\n') === text) return undefined;
   const write = () => (there ? forge.editComment(there.number, text) : forge.comment(number, text));
-  return unlessUnsure(await ledger.act('comment', String(number), write, () => ({})));
+  return unlessUnsure(await ledger.act({ act: 'comment', what: String(number) }, write, () => ({})));
 }
 
 type State = ReturnType<Following['ledger']['state']>;
@@ -69,8 +69,7 @@ export async function replyToThreads(
     const text = `Worked on in ${commit}.\n\n${hiddenMark(mark)}`;
     const problem = unlessUnsure(
       await ledger.act(
-        'reply',
-        id,
+        { act: 'reply', what: id },
         () => access.forge.reply(number, thread, text),
         () => ({}),
       ),

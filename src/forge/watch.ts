@@ -20,6 +20,7 @@ import {
   type IssueLine,
   issueComment,
   linkWords,
+  needsWords,
   questionParts,
   STARTED_WORDS,
 } from '../report/issue-words.ts';
@@ -79,7 +80,7 @@ interface Watching extends Omit<WatchRequest, 'work'> {
   readonly look: IssueLook;
   readonly work: IssueWork;
   /** What was shown of each issue last. */
-  readonly shown: Map<number, string>;
+  readonly shown: Map<number, IssueLine>;
   /** What is in the way, as it was said: at the last look, and at this one. */
   readonly noted: { before: ReadonlySet<string>; now: Set<string> };
   /** How the pull request of each run stood when it was looked at last. */
@@ -202,10 +203,9 @@ async function stepIssue(
   const { look, work, terms } = watching;
   const seen = await seeIssue(watching, number, listed);
   if (isProblem(seen)) {
+    if (listed === undefined && isGone(seen)) return cancelGone(watching, number);
     note(watching, `#${number}: `, seen);
-    if (listed !== undefined || !isGone(seen)) return { standing: 'waiting', end: 'failed' };
-    await work.cancel(number, 'Its issue is gone.');
-    return { standing: 'cancelled', end: 'rest' };
+    return { standing: 'waiting', end: 'failed' };
   }
   const { issue, facts } = seen;
   let hasNews = await newsOf(watching, number, facts.wanted === 'yes');
@@ -241,6 +241,17 @@ async function stepIssue(
 /** Deleted, or moved to another repository. */
 function isGone({ status }: ForgeProblem): boolean {
   return status === 404 || status === 410;
+}
+
+/** Nothing can be said there any more. */
+async function cancelGone(watching: Watching, number: number): Promise<Stepped> {
+  const { work, shown } = watching;
+  const standing = 'cancelled';
+  const { title = work.stateOf(work.latest().get(number) ?? '').head?.title ?? '' } = shown.get(number) ?? {};
+  const why = 'the issue is gone: deleted, or moved. What was done so far is kept';
+  show(watching, { number, title }, { standing, why }, work.runOf(number, 0, false));
+  await work.cancel(number, 'Its issue is gone.');
+  return { standing, end: 'rest' };
 }
 
 /** What stands there is on the ledger of its run as well. The marks tell, so that a kill in between loses none of it. */
@@ -384,21 +395,21 @@ async function setLabels(
 
 function show(
   { shown, shows, work }: Watching,
-  { number, title }: Issue,
+  { number, title }: Pick<Issue, 'number' | 'title'>,
   { standing, why }: IssueStep,
   run: IssueRun | undefined,
 ): void {
   const id = run?.id || undefined;
-  const address = id === undefined ? undefined : work.stateOf(id).forge?.address;
+  const { forge, result } = id === undefined ? {} : work.stateOf(id);
+  const needs = () => work.failure(number) ?? needsWords({ why, forge, result });
   const line: IssueLine = {
     ...{ issue: number, title, standing },
-    why: (standing === 'needs_you' ? work.failure(number) : undefined) ?? why ?? null,
+    why: (standing === 'needs_you' ? needs() : why) || null,
     runId: id ?? null,
-    pullRequest: address ?? null,
+    pullRequest: forge?.address ?? null,
   };
-  const text = JSON.stringify(line);
-  if (shown.get(number) === text) return;
-  shown.set(number, text);
+  if (JSON.stringify(shown.get(number)) === JSON.stringify(line)) return;
+  shown.set(number, line);
   shows(line);
 }
 

@@ -7,6 +7,8 @@ export interface Patience {
   readonly stopping: AbortSignal;
   /** Milliseconds of waiting, at most; without it as long as it takes. */
   readonly longest?: number;
+  /** What to do where it stays refused. */
+  readonly fix?: string;
   /** Called once each time it begins to wait. */
   waits(problem: RemoteProblem): void;
 }
@@ -15,14 +17,16 @@ const FIRST_WAIT = 1_000;
 const LONGEST_WAIT = 300_000;
 
 export function patientRemote(remote: Remote, patience: Patience): Remote {
-  const { stopping, waits, longest = Number.POSITIVE_INFINITY } = patience;
+  const { stopping, waits, longest = Number.POSITIVE_INFINITY, fix } = patience;
   const untilAnswered = async <Value>(
     action: () => Promise<Value | RemoteProblem>,
   ): Promise<Value | RemoteProblem> => {
     let waited = 0;
     for (let wait = FIRST_WAIT; ; wait = Math.min(LONGEST_WAIT, wait * 2)) {
       const got = await action();
-      if (!isRefusal(got) || got.answer !== 'wait' || stopping.aborted || waited > longest) return got;
+      if (!isRefusal(got)) return got;
+      if (got.answer !== 'wait' || stopping.aborted || waited > longest)
+        return { ...(fix !== undefined && { fix }), ...got };
       if (wait === FIRST_WAIT) waits(got);
       waited += wait;
       await pause(wait, stopping);

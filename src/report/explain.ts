@@ -291,11 +291,20 @@ function spentOnLanes({ board, ending }: RunView, total: number): readonly strin
   ];
 }
 
+function isOpen({ forge }: RunView): boolean {
+  const pull = pullRequestOf(forge);
+  return pull !== null && pull.outcome !== 'merged' && pull.outcome !== 'pull_request_closed';
+}
+
 function whatNext(view: RunView, { isAlive, isClosed, isLatest, isLeft, doubt }: Now): readonly string[] {
   const id = isLatest ? '' : ` ${phrase(view.runId)}`;
   if (doubt !== undefined) return [`Log: \`ralph log${id}\`.`];
   const ended = endedView(view);
-  const land = isLeft ? [`Take it over: \`ralph land${id}\`.`] : [];
+  const land = isOpen(view)
+    ? [`Stay with its pull request: \`ralph pr${id} --follow\`.`]
+    : isLeft
+      ? [`Take it over: \`ralph land${id}\`.`]
+      : [];
   if (ended) return [...land, ...nextSteps({ ...ended, isLatest }).map(step => `${step}.`)];
   const stop = view.command === 'session' ? 'session cancel' : `cancel${id}`;
   if (isAlive) return [`Follow it: \`ralph log${id} --follow\`. Stop it: \`ralph ${stop}\`.`];

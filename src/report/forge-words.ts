@@ -8,7 +8,7 @@ import type {
 } from '../domain/forge/forge-event.ts';
 import type { ForgeState, IssueSaid, PullRequestState } from '../domain/forge/forge-state.ts';
 import { listSome } from '../domain/text/feedback.ts';
-import { commitPhrase, phrase } from './phrases.ts';
+import { commitPhrase, phrase, reasonPhrase } from './phrases.ts';
 import type { Mark } from './style.ts';
 
 type ShownEvent = Exclude<ForgeEvent, { readonly type: 'forge-started' }>;
@@ -62,7 +62,7 @@ export function issueWords(said: readonly IssueSaid[]): string | undefined {
 const ACTS: Readonly<Record<ForgeAct, string>> = {
   push: 'Pushed the branch',
   proof: 'Pushed the proof',
-  open: 'Opened a draft pull request',
+  open: 'Opened a pull request',
   update: 'Updated the pull request',
   comment: 'Wrote the status comment',
   reply: 'Replied in the review',
@@ -75,7 +75,9 @@ function actWords(event: ForgeEvent & { type: 'forge' }): readonly [Mark, string
   const what = Object.hasOwn(ACTS, act) ? ACTS[act] : phrase(act);
   if (outcome === 'failed') return ['warning', `At the forge, ${phrase(act)} failed: ${phrase(detail)}`];
   if (outcome === 'nothing-to-do') return ['note', `${what}: nothing to do`];
-  const where = address ?? (commit === undefined ? detail : `${detail} ${commitPhrase(commit)}`);
+  // That of a reply is a name of ours.
+  const name = act === 'reply' ? '' : detail.replace(/^(?=\d+$)/, '#');
+  const where = address ?? (commit === undefined ? name : `${name} ${commitPhrase(commit)}`);
   return ['note', where === '' ? what : `${what}: ${phrase(where)}`];
 }
 
@@ -88,7 +90,7 @@ const ENDINGS: Readonly<Record<ForgeEnding, string>> = {
 
 export function endingWords({ reason, detail }: NonNullable<ForgeState['ended']>): string {
   const sentence = Object.hasOwn(ENDINGS, reason) ? ENDINGS[reason] : phrase(reason);
-  return detail === '' ? sentence : `${sentence} ${phrase(detail)}`;
+  return detail === '' ? sentence : `${sentence} ${reasonPhrase(detail)}`;
 }
 
 /** Where it is and how it stands, in one line. */

@@ -7,9 +7,9 @@ import { visible } from '../domain/text/visible.ts';
 import { beginning } from '../platform/text.ts';
 import { resultSentence } from './ending-words.ts';
 import { endingWords } from './forge-words.ts';
-import { phrase } from './phrases.ts';
+import { phrase, reasonPhrase } from './phrases.ts';
 import { hiddenMark } from './pull-request.ts';
-import { MARKDOWN_WORDS } from './words.ts';
+import { MARKDOWN_WORDS, TERMINAL_WORDS } from './words.ts';
 
 /** A comment that Ralph knows again. */
 export function issueComment(mark: string, ...parts: readonly string[]): string {
@@ -47,26 +47,36 @@ export interface EndedIssue {
   readonly isFailed: boolean;
 }
 
-export function endParts({ standing, why, result, forge, isFailed }: EndedIssue): readonly string[] {
+export function endParts(issue: EndedIssue): readonly string[] {
+  const { standing, why, forge, isFailed } = issue;
   const { ended } = forge ?? {};
   const said = ended && endedWords(ended);
   if (standing === 'done') return [`done. ${said ?? ''}`];
   if (standing === 'cancelled') {
     if (said !== undefined) return [`over. ${said}`];
-    return [`stopped: ${MARKDOWN_WORDS.say(why ?? '')}. What was done so far is kept.`];
+    return [`stopped: ${MARKDOWN_WORDS.reason(why ?? '')}. What was done so far is kept.`];
   }
   if (isFailed)
     return [
-      'needs you. Something on the machine that it works on is in the way; `ralph watch` says there what.',
+      'needs you. Something is in the way, on the machine that works on it or at the forge; `ralph watch` says there what.',
       TRY_AGAIN,
     ];
-  const words = why === undefined ? said : MARKDOWN_WORDS.say(why);
-  return [`needs you. ${words ?? (result ? resultSentence(result, MARKDOWN_WORDS) : '')}`, TRY_AGAIN];
+  return [`needs you. ${needsWords(issue, MARKDOWN_WORDS)}`, TRY_AGAIN];
+}
+
+/** Why it needs somebody: of its pull request, or of the run itself. */
+export function needsWords(
+  { why, forge, result }: Pick<EndedIssue, 'why' | 'forge' | 'result'>,
+  words = TERMINAL_WORDS,
+): string {
+  const detail = why ?? forge?.ended?.detail;
+  if (detail !== undefined) return words.reason(detail);
+  return result ? resultSentence(result, words) : '';
 }
 
 /** Our own words as they are, those of others as code. */
 export function endedWords({ reason, detail }: NonNullable<ForgeState['ended']>): string {
-  return [endingWords({ reason, detail: '' }), MARKDOWN_WORDS.say(detail)].filter(Boolean).join(' ');
+  return [endingWords({ reason, detail: '' }), MARKDOWN_WORDS.reason(detail)].filter(Boolean).join(' ');
 }
 
 /** How an issue stands, for whoever watches. */
@@ -85,7 +95,7 @@ const STANDINGS: Readonly<Record<IssueStanding, string>> = {
   following: 'following its pull request',
   asking: 'asks a question: answer it in a comment there',
   done: 'done',
-  needs_you: 'needs you',
+  needs_you: 'needs you; set its label again when it is fixed',
   cancelled: 'stopped',
   refused: 'not begun',
   elsewhere: 'another Ralph has begun it; set the label again to begin it here',
@@ -93,7 +103,7 @@ const STANDINGS: Readonly<Record<IssueStanding, string>> = {
 
 export function issueLine({ issue, title, standing, why, runId, pullRequest }: IssueLine): string {
   const facts = [
-    `${STANDINGS[standing]}${why === null ? '' : `: ${phrase(why)}`}`,
+    `${STANDINGS[standing]}${why === null ? '' : `: ${reasonPhrase(why)}`}`,
     ...(pullRequest === null ? [] : [phrase(pullRequest)]),
     ...(runId === null ? [] : [runId]),
   ];

@@ -1,4 +1,5 @@
 /** What happens beside the steps of an iteration, in words: the terminal shows it as it comes, the report lists it as a remark. */
+import { isRound } from '../domain/forge/forge-event.ts';
 import type { ResumedStep, Resumption, RunEvent } from '../domain/run/event.ts';
 import type { Wait } from '../domain/run/state.ts';
 import { answerCommand, questionWords } from '../domain/stories/questions.ts';
@@ -32,7 +33,10 @@ const NEWS = {
   },
   paused: () => ['attention', 'Paused. Continue: `ralph continue`'],
   continued: () => ['next', 'Continued'],
-  'hint-delivered': ({ text }) => ['note', `Hint from the user: ${phrase(text)}`],
+  'hint-delivered': ({ hint: id, text }) => [
+    'note',
+    `${isRound({ id }) ? 'For the pull request' : 'Hint from the user'}: ${phrase(text)}`,
+  ],
   'question-asked': event => [
     'attention',
     `${phrase(questionWords(event))} Answer: \`${phrase(answerCommand(event.story))}\``,

@@ -26,6 +26,13 @@ export function phrase(text: string): string {
   return oneLine(text, SENTENCE);
 }
 
+const REASON = 1_000;
+
+/** Why something stopped, with what to do next at its end: that must not be cut off. */
+export function reasonPhrase(text: string): string {
+  return oneLine(text, REASON);
+}
+
 /** As much of the name of a commit as people need. */
 export function commitPhrase(commit: string): string {
   return phrase(commit.slice(0, 12));

@@ -1,7 +1,7 @@
 /** The body of a pull request: what was asked, what shows that it is done, and how to verify that. One screen before the first fold. */
 
 import { provenWords } from '../domain/checks/proof.ts';
-import { criterionWords, type ShownCriterion } from '../domain/forge/criteria.ts';
+import { criterionWords, NOBODY, type ShownCriterion } from '../domain/forge/criteria.ts';
 import type { RunHead } from '../domain/run/event.ts';
 import { fenced } from '../domain/run/loop-prompt.ts';
 import { type LoopResult, provenBy } from '../domain/run/result.ts';
@@ -90,7 +90,8 @@ function criteriaTable(criteria: readonly ShownCriterion[]): readonly string[] {
     ...criteria.map(criterion => {
       const { story, text } = criterion;
       const name = story === undefined ? say(text) : `${say(story)}: ${say(text)}`;
-      return `| ${cell(name)} | ${cell(criterionWords(criterion, code))} |`;
+      const shown = criterionWords(criterion, code);
+      return `| ${cell(name)} | ${shown === NOBODY ? `**${shown}**` : cell(shown)} |`;
     }),
     '',
   ];
@@ -99,7 +100,7 @@ function criteriaTable(criteria: readonly ShownCriterion[]): readonly string[] {
 function evidenceLines({ result, head, criteria }: PullRequestFacts): readonly string[] {
   const noun = checkNoun(head?.command ?? 'loop');
   return [
-    ...(criteria.length === 0 ? ['- Acceptance criteria: none were given; these checks were'] : []),
+    ...(criteria.length === 0 ? ['- No acceptance criteria were given. What looked at it:'] : []),
     ...fewer(checkLines(result, noun, MARKDOWN_WORDS)),
     `- Proof: ${say(provenWords(provenBy(result, head?.sandbox)))}`,
     ...testLines(result, MARKDOWN_WORDS),

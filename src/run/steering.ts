@@ -1,8 +1,10 @@
 /** How a run acts on the messages in its inbox: cancel at once, pause between two turns, words for the agent in the next prompt. */
+
+import { isRound } from '../domain/forge/forge-event.ts';
 import { addHints } from '../domain/run/prompt.ts';
 import { openQuestions } from '../domain/stories/questions.ts';
 import { secondsSince } from '../platform/clock.ts';
-import { isRound, type Message, type Received } from '../store/inbox.ts';
+import type { Received } from '../store/inbox.ts';
 import type { RunStore } from '../store/run-store.ts';
 import { type EngineWorld, warn } from './steps.ts';
 import { pause } from './wait.ts';
@@ -110,7 +112,9 @@ function isHint(message: Received): boolean {
 }
 
 /** Whoever looks at the run sees what it was sent, and when it counts. undefined: something else says so. */
-function arrivalWords({ kind }: Message, isPaused: boolean): string | undefined {
+function arrivalWords(message: Received, isPaused: boolean): string | undefined {
+  const { kind } = message;
+  if (kind === 'tell' && isRound(message)) return undefined;
   if (kind === 'tell') return 'A hint has arrived: it is in the next prompt.';
   if (isPaused) return undefined;
   if (kind === 'pause') return 'It will pause after this turn.';

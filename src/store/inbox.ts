@@ -2,9 +2,11 @@
  * Messages to a run: a file each in a folder of the user's, oldest first by name. Whoever drives the run acts on them and removes them.
  * What is put into the run's folder in the project is nobody's message: the agent can write there.
  */
+
 import { randomBytes } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { isRound, ROUND } from '../domain/forge/forge-event.ts';
 import { isCommit } from '../domain/text/commit.ts';
 import { parseObject } from '../domain/text/json.ts';
 import { ensureFolder, namesIn, readSlice, writeAtomic } from '../platform/files.ts';
@@ -65,12 +67,6 @@ export function putRound(place: Place, hint: Pick<Hint, 'text' | 'carry'>, own: 
 
 export function roundId(own: string): string {
   return `${ROUND}${own}.json`;
-}
-
-const ROUND = messageId(0, '').replace('.json', '');
-
-export function isRound({ id }: Pick<Received, 'id'>): boolean {
-  return id.startsWith(ROUND);
 }
 
 /** Whether one was prepared that the run was not proven with: `last` is its last iteration, where it is proven. */

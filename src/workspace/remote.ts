@@ -33,6 +33,9 @@ export interface Remote {
   bring(refs: readonly string[]): Promise<RemoteProblem | undefined>;
 }
 
+/** What a forge needs of it: branches only move forward; `put` writes to names that nobody else has. */
+export type ForwardRemote = Omit<Remote, 'swap' | 'show'>;
+
 /** git that may reach other repositories; only in a folder that no agent has worked in. */
 export function reachingGit(cwd: string, env: Env): Git {
   return gitAt(cwd, env).with({ GIT_ALLOW_PROTOCOL: 'file:git:http:https:ssh' });

@@ -4,7 +4,8 @@ import { type IncomingHttpHeaders, request } from 'node:http';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { type Dashboard, type DashboardOptions, openDashboard } from '../../src/dashboard/server.ts';
-import { BIN } from '../rig/ralph.ts';
+import { BIN, startRalph } from '../rig/ralph.ts';
+import { folder } from '../rig/repo.ts';
 
 export const TOKEN = 'the-token-of-this-test';
 
@@ -139,4 +140,17 @@ export async function* listenTo(port: number, path: string): AsyncGenerator<stri
       if (data !== undefined) yield data;
     }
   }
+}
+
+/** On a machine that has nothing but the address of the database. */
+export async function dashboardOf(database: string): Promise<number> {
+  const { dir: cwd } = folder('ralph-elsewhere-');
+  const env = { HOME: cwd, XDG_STATE_HOME: join(cwd, 'state'), RALPH_DASHBOARD_TOKEN: TOKEN };
+  const running = startRalph(['dashboard', '--database', database, '--json'], { cwd, env });
+  let said = '';
+  running.process.stdout?.on('data', chunk => {
+    said += chunk;
+  });
+  await running.until('"url"');
+  return Number(new URL(JSON.parse(said).url).port);
 }

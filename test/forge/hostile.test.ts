@@ -13,6 +13,7 @@ import { visible } from '../../src/domain/text/visible.ts';
 import { isHeard, isOwn, markOf } from '../../src/forge/facts.ts';
 import { createGitHub } from '../../src/forge/github.ts';
 import { createHttp } from '../../src/forge/http.ts';
+import { endingWords } from '../../src/report/forge-words.ts';
 import { endParts, issueComment, issueLine, questionParts } from '../../src/report/issue-words.ts';
 import { agentOf } from '../rig/ended-run.ts';
 import { createForge, TOKEN, word } from '../rig/forge.ts';
@@ -152,6 +153,22 @@ const ENDED = {
   forge: undefined,
   isFailed: false,
 } as const;
+
+test('what to do next stands behind long words of a remote or a forge, and is not cut off', () => {
+  const next = 'look at what the repository allows';
+  const detail = `${'remote: a rule of many words. '.repeat(15)}(${next})`;
+  const line = {
+    issue: 12,
+    title: 'x',
+    standing: 'needs_you',
+    why: detail,
+    runId: null,
+    pullRequest: null,
+  } as const;
+  const ended = { ...NONE, ended: { reason: 'needs_you', detail } } as const;
+  const said = [issueLine(line), ...endParts({ ...ENDED, forge: ended }), endingWords(ended.ended)];
+  expect(said.filter(each => each.includes(next))).toHaveLength(3);
+});
 
 test('who quotes Ralph under the same account is somebody', () => {
   const quoted = `> ${issueComment(issueMarks.question('run', 1), 'a question.').replaceAll('\n', '\n> ')}\n\nblue`;

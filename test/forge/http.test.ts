@@ -6,6 +6,7 @@ import { createGitHub } from '../../src/forge/github.ts';
 import { createHttp } from '../../src/forge/http.ts';
 import { systemClock } from '../../src/platform/clock.ts';
 import { serve } from '../rig/refusals.ts';
+import { folder } from '../rig/repo.ts';
 
 function client(base: string, stopping = new AbortController().signal) {
   const said: string[] = [];
@@ -52,6 +53,30 @@ describe('the token', () => {
     expect(await findToken('github.com', '/', { PATH: '/nowhere' })).toMatchObject({ where: 'token' });
     expect(withoutToken({ GH_TOKEN: 'x', GITHUB_TOKEN: 'y', HOME: '/h' })).toEqual({ HOME: '/h' });
   });
+});
+
+test('without one in the environment, that of the own gh of the user is taken', async () => {
+  const { dir, script } = folder('ralph-gh-');
+  script('gh', 'test "$*" = "auth token --hostname github.com" && echo " from-gh "');
+  const env = { PATH: `${dir}:/usr/bin:/bin` };
+  const { dir: project } = folder('ralph-project-');
+  expect(await findToken('github.com', project, env)).toBe('from-gh');
+  expect(await findToken('elsewhere.example', project, env)).toMatchObject({
+    what: 'gh is not logged in to elsewhere.example',
+  });
+});
+
+test('a flag comes before the environment, and that before the remote', async () => {
+  const url = 'git@github.com:the/remote';
+  const env = { GITHUB_REPOSITORY: 'the/environment', GH_TOKEN: 'gh', GITHUB_TOKEN: 'github' };
+  expect(findPlace('the/flag', url, 'origin', env)).toMatchObject({ owner: 'the', name: 'flag' });
+  expect(findPlace(undefined, url, 'origin', env)).toMatchObject({ name: 'environment' });
+  expect(findPlace(undefined, url, 'origin', {})).toMatchObject({
+    name: 'remote',
+    base: 'https://api.github.com',
+  });
+  expect(await findToken('github.com', '/', env)).toBe('gh');
+  expect(await findToken('github.com', '/', { ...env, GH_TOKEN: ' ' })).toBe('github');
 });
 
 test('what is the same as before is not sent again, and pages are put together', async () => {
@@ -149,7 +174,9 @@ test('trouble is said once, however often it is tried, and again when it comes b
   expect(await http.get('/x')).toEqual({});
   expect(await http.get('/y')).toEqual({});
   expect(said).toEqual(
-    Array.from({ length: 2 }, () => expect.stringMatching(/^The forge: it answers with 50[02]\. /)),
+    Array.from({ length: 2 }, () =>
+      expect.stringMatching(/^The forge at [\d.:]+: it answers with 50[02]\. /),
+    ),
   );
 });
 
@@ -169,7 +196,20 @@ test('a limit that GraphQL states with an answer is waited for', async () => {
   );
   const { http, said } = client(base);
   expect(await http.send('POST', '/graphql', {})).toEqual({});
-  expect(said).toEqual(['The forge: its rate limit is reached. Retrying in 1 s.']);
+  expect(said).toEqual([`The forge at ${new URL(base).host}: its rate limit is reached. Retrying in 1 s.`]);
+});
+
+test.each([
+  ['FORBIDDEN', 403, /the token may not do this/],
+  ['INSUFFICIENT_SCOPES', 403, /the token may not do this/],
+  ['NOT_FOUND', 404, /look at --repo/],
+])('what GraphQL refuses as %s is said as a refusal is', async (type, status, fix) => {
+  const text = JSON.stringify({ data: null, errors: [{ type, message: 'not for you' }] });
+  const base = await serve((_, response) => void response.end(text));
+  const place = { base, host: 'x', owner: 'o', name: 'n' };
+  expect(await createGitHub(place, client(base).http).markReady('PR_1')).toMatchObject({
+    ...{ status, what: `the forge answers with ${status}: not for you`, fix: expect.stringMatching(fix) },
+  });
 });
 
 test.each([
@@ -262,3 +302,37 @@ test.each([
     'a\\b',
   ].map(name => [name, false] as const),
 ])('%j is a name of a branch: %s', (name, is) => expect(isBranchName(name)).toBe(is));
+
+const PLACE = { host: 'x', owner: 'o', name: 'n' };
+
+test('a check is a run, or an older status; what is not over runs', async () => {
+  const run = (name: string, status: string, conclusion: string | null) => ({ name, status, conclusion });
+  const check_runs = [
+    run('queued', 'queued', null),
+    run('skipped', 'completed', 'skipped'),
+    run('late', 'completed', 'timed_out'),
+  ];
+  const states = ['pending', 'success', 'failure', 'error'];
+  const statuses = states.map(state => ({ context: `ci/${state}`, state }));
+  const base = await serve(({ url = '' }, response) => {
+    response.end(JSON.stringify(url.includes('/check-runs') ? { check_runs } : { statuses }));
+  });
+  const checks = await createGitHub({ ...PLACE, base }, client(base).http).checks('c'.repeat(40));
+  expect(isProblem(checks) || checks.map(({ name, state }) => `${name} ${state}`)).toEqual([
+    ...['queued running', 'skipped green', 'late red'],
+    ...['ci/pending running', 'ci/success green', 'ci/failure red', 'ci/error red'],
+  ]);
+});
+
+test.each([
+  ['the log of its job', 'not ok 1', [], 'not ok 1'],
+  ['its annotations', '', [{ path: 'a.ts', start_line: 3, message: 'wrong' }], 'a.ts:3: wrong'],
+  ['what it says of itself', '', [], 'its own words'],
+])('why a check is red: %s', async (_, log, notes, said) => {
+  const base = await serve(({ url = '' }, response) => {
+    if (url.endsWith('/logs')) return void response.writeHead(log === '' ? 404 : 200).end(log);
+    response.end(JSON.stringify(notes));
+  });
+  const red = { name: 'test', state: 'red', id: 7, output: 'its own words' } as const;
+  expect(await createGitHub({ ...PLACE, base }, client(base).http).failureOf(red)).toBe(said);
+});

@@ -1,5 +1,6 @@
 /** Ralph is killed at each request while the base conflicts and somebody else has pushed: nothing is lost, and nothing is done twice. */
 import { expect, test } from 'vitest';
+import { loopEnded } from '../rig/ended-run.ts';
 import { fleetRig } from '../rig/fleet.ts';
 import { createForge, type Fake } from '../rig/forge.ts';
 import { type Kill, killedAt } from '../rig/killed.ts';
@@ -7,7 +8,7 @@ import { laneRig, plain } from '../rig/lanes.ts';
 import { runsOf } from '../rig/ledger.ts';
 import { describeWithPostgres, sharedPostgres } from '../rig/postgres.ts';
 import { type RalphOptions, ralph } from '../rig/ralph.ts';
-import { folder } from '../rig/repo.ts';
+import { folder, repo } from '../rig/repo.ts';
 import { killPlaces } from '../rig/thorough.ts';
 
 const TIME = { timeout: 240_000 };
@@ -34,7 +35,17 @@ async function killedRounds(forge: Fake, branch: string, run: string, kill: Kill
 
 const ONCE = { pulls: [false], pushes: 4, hasMarks: false, comments: 1 };
 
-test.each(killPlaces(45, 2))('a parallel run: at request %i, %s it is done', TIME, async (...kill: Kill) => {
+test.each(killPlaces(31, 1))('a loop: at request %i, %s it is done', TIME, async (...kill: Kill) => {
+  const work = repo({ 'README.md': '# test\n', '.gitignore': '.ralph/\n' });
+  const forge = await createForge(work);
+  await loopEnded(work, { script: `test -f new.txt || echo ours > README.md; echo new > new.txt; ${SOLVE}` });
+  const [id = ''] = runsOf(work);
+  const options = { cwd: work.dir, env: forge.env };
+  // What others have pushed is taken in without a push.
+  expect(await killedRounds(forge, 'ralph/login', id, kill, options)).toEqual({ ...ONCE, pushes: 3 });
+});
+
+test.each(killPlaces(44, 2))('a parallel run: at request %i, %s it is done', TIME, async (...kill: Kill) => {
   const rig = laneRig([plain('US-001'), plain('US-002')]);
   const forge = await createForge(rig.project);
   const options = { ...rig.options, env: { ...rig.options.env, ...forge.env } };
@@ -50,7 +61,7 @@ test.each(killPlaces(45, 2))('a parallel run: at request %i, %s it is done', TIM
 describeWithPostgres('a unit of a fleet', () => {
   const postgres = sharedPostgres();
 
-  test.each(killPlaces(45, 2))('at request %i, %s it is done', TIME, async (...kill: Kill) => {
+  test.each(killPlaces(48, 2))('at request %i, %s it is done', TIME, async (...kill: Kill) => {
     const rig = fleetRig(await postgres().createDatabase());
     const forge = await createForge(rig.project, rig.remote);
     rig.does('echo done > work.txt; echo ours > README.md', SOLVE);

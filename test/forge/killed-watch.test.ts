@@ -17,7 +17,7 @@ case "$(cat)" in
   *) echo "<question>Which colour?</question>"; exit 0;;
 esac`;
 
-test.each(killPlaces(70, 3))('at request %i, %s it is done', { timeout: 240_000 }, async (...kill: Kill) => {
+test.each(killPlaces(90, 3))('at request %i, %s it is done', { timeout: 240_000 }, async (...kill: Kill) => {
   const work = repo({ 'README.md': '# test\n', '.gitignore': '.ralph/\n' });
   const forge = await createForge(work);
   forge.issue(12, 'Make a file');

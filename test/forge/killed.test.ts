@@ -30,15 +30,24 @@ async function opened() {
   return { forge, options: { cwd: work.dir, env: forge.env }, outcome };
 }
 
+const TIME = { timeout: 240_000 };
 const ONCE = { pulls: [false], replies: 1, isPushedOnce: true, comments: 1, hasAll: true };
 
-test.each(killPlaces(45, 3))('at request %i, %s it is done', { timeout: 240_000 }, async (...kill: Kill) => {
+test.each(killPlaces(60, 3))('at request %i, %s it is done', TIME, async (...kill: Kill) => {
   const { forge, options, outcome } = await opened();
   const { code, stdout, stderr } = await killedAt(forge, kill, ARGS, options);
   expect([code, outcome()], stdout + stderr).toEqual([0, ONCE]);
 });
 
-test('when a round has been prepared', { timeout: 240_000 }, async () => {
+test.each(killPlaces(68, 2))('merged: at request %i, %s it is done', TIME, async (...kill: Kill) => {
+  const { forge, options, outcome } = await opened();
+  const args = ['pr', '--json', '--follow', '--merge', '--poll', '0.05'];
+  const { code, stdout, stderr } = await killedAt(forge, kill, args, options);
+  const [pull] = forge.state.pulls;
+  expect([code, pull?.merged, forge.state.merges, outcome()], stdout + stderr).toEqual([0, true, 1, ONCE]);
+});
+
+test('when a round has been prepared', TIME, async () => {
   const { options, outcome } = await opened();
   const first = startRalph(ARGS, options);
   await first.until('working on it again');

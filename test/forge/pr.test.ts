@@ -1,11 +1,14 @@
 /** `ralph pr`: a proven run becomes one draft pull request; what is not proven, or would need force, is refused. */
+import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
+import { ask, serve } from '../dashboard/serve.ts';
 import { agentOf, loopEnded } from '../rig/ended-run.ts';
 import { fakeAgent } from '../rig/fake-agent.ts';
 import { createForge, type Fake, TOKEN } from '../rig/forge.ts';
+import { serveGit } from '../rig/git-server.ts';
 import { ledgerOf, only, recordOf, runsOf } from '../rig/ledger.ts';
-import { ralph } from '../rig/ralph.ts';
+import { BIN, ralph, testEnv } from '../rig/ralph.ts';
 import { filesIn, folder, type Repo, repo } from '../rig/repo.ts';
 import { approve, handIn, prdRepo, works } from '../rig/stories.ts';
 
@@ -27,7 +30,7 @@ describe('a proven run', () => {
   test('is pushed and gets one draft with its proof', { tags: ['promise', 'P-pr'] }, async () => {
     const { work, forge } = await proven();
     const { code, result, stderr } = await pr(work, forge);
-    expect([code, stderr]).toMatchObject([0, expect.stringContaining('Opened a draft pull request')]);
+    expect([code, stderr]).toMatchObject([0, expect.stringContaining('Opened a pull request')]);
     const [id = ''] = runsOf(work);
     const ref = `refs/ralph/proofs/${id}`;
     expect(result).toMatchObject({
@@ -38,13 +41,16 @@ describe('a proven run', () => {
     expect(pull).toMatchObject({ title: 'Make it new', draft: true, base: 'main', head: 'ralph/login' });
     expect(pull?.body).toContain('`test -f new.txt` passed');
     expect(pull?.body.split('<details>')[0]?.split('\n').length).toBeLessThan(30);
-    // Whoever fetches the proof can verify it in another clone.
+    // Whoever pastes the two commands of the body verifies it in another clone.
     const clone = folder('ralph-clone-');
     clone.git('clone', '--quiet', '--branch', 'ralph/login', forge.bare.dir, '.');
-    clone.git('fetch', '--quiet', 'origin', ref);
-    clone.write('run.proof', clone.git('show', 'FETCH_HEAD:run.proof'));
-    const verified = await ralph(['verify', 'run.proof', '--commit', result.commit], { cwd: clone.dir });
-    expect(verified.stdout).not.toContain('does not hold');
+    const [, commands = ''] = /```sh\n([\s\S]*?)```/.exec(pull?.body ?? '') ?? [];
+    const { dir, script } = folder('ralph-bin-');
+    script('ralph', `exec "${process.execPath}" "${BIN}" "$@"`);
+    const verified = execFileSync('sh', ['-e', '-c', commands], {
+      ...{ cwd: clone.dir, encoding: 'utf8', env: testEnv({ path: [dir] }) },
+    });
+    expect(verified).toContain('Everything that the bundle claims holds.');
     // The same again changes nothing.
     const before = forge.writes().length;
     const again = await pr(work, forge);
@@ -71,13 +77,21 @@ describe('a proven run', () => {
     expect(kept.length).toBeGreaterThan(20);
   });
 
-  test('is seen by status, explain and the report', async () => {
+  test('is seen by status, explain, log, report and dashboard', async () => {
     const { work, forge } = await proven();
     const { result } = await pr(work, forge);
     for (const command of ['status', 'explain', 'report']) {
       const { stdout } = await ralph([command], { cwd: work.dir });
       expect(stdout, command).toContain(result.address);
+      if (command === 'explain')
+        expect(stdout).toMatch(/Stay with its pull request: `ralph pr --follow`\.\n(?!.*ralph land)/s);
     }
+    const { stdout } = await ralph(['log', '--only', 'scm'], { cwd: work.dir });
+    for (const act of ['Pushed the branch', 'Pushed the proof', 'Opened a pull request'])
+      expect(stdout).toContain(act);
+    const { port } = await serve([work.dir]);
+    const page = await ask(port, `/api/0/${result.runId}`);
+    expect(JSON.parse(page.body).view.forge).toMatchObject({ number: 1, address: result.address });
   });
 
   test('in the own files of the user is pushed as a branch of its own', async () => {
@@ -91,6 +105,19 @@ describe('a proven run', () => {
     ]);
     const again = await pr(work, forge);
     expect([again.code, again.result.commit]).toEqual([0, result.commit]);
+  });
+
+  test('goes to the remote and the base that are named', async () => {
+    const work = repo(FILES);
+    const forge = await createForge(work);
+    work.git('remote', 'rename', 'origin', 'upstream');
+    forge.bare.git('branch', 'develop', 'main');
+    await loopEnded(work);
+    const { code, stderr } = await pr(work, forge, '--remote', 'upstream', '--base', 'develop');
+    expect(code, stderr).toBe(0);
+    expect(forge.state.pulls).toMatchObject([
+      { base: 'develop', body: expect.stringContaining('git fetch upstream refs/ralph/proofs/') },
+    ]);
   });
 
   test('keeps words that somebody has put into the body', async () => {
@@ -130,6 +157,49 @@ test('`--pr` follows a run that is proven, and its agent does not get the token'
   for (const who of ['agent', 'check']) expect(seen.read(who)).not.toContain(TOKEN);
   const [pull] = forge.state.pulls;
   expect(pull?.body).not.toContain(TOKEN);
+});
+
+test.each([
+  ['the environment', { GH_TOKEN: TOKEN }],
+  ['gh', { GH_TOKEN: '' }],
+])('in a sandbox nothing gives an agent or a check the token that comes from %s', async (_, given) => {
+  const work = repo(FILES);
+  const forge = await createForge(work);
+  const home = folder('ralph-home-');
+  home.write('.config/gh/hosts.yml', `github.com: ${TOKEN}\n`);
+  const tools = folder('ralph-tools-');
+  tools.script('gh', '#!/bin/sh\nexec sed "s/.* //" "$HOME/.config/gh/hosts.yml"\n');
+  const all = '{ env; cat /proc/[0-9]*/environ ~/.config/gh/*; gh auth token; } 2>/dev/null';
+  const args = [
+    'loop',
+    'Make it new',
+    '--pr',
+    '--worktree',
+    'login',
+    '--sandbox',
+    'srt',
+    '--max-iterations',
+    '1',
+  ];
+  const agent = agentOf(`cat > /dev/null; ${all} > seen.txt`);
+  const { code, stdout, stderr } = await ralph(
+    [
+      ...args,
+      '--agent',
+      agent,
+      '--check',
+      `${all} | grep -q HOME= && ! ${all} | grep -q ${TOKEN.slice(4, 20)}`,
+    ],
+    { cwd: work.dir, path: [tools.dir], env: { ...forge.env, ...given, HOME: home.dir } },
+  );
+  expect([code, forge.state.pulls.length], stdout + stderr).toEqual([0, 1]);
+  const [pull] = forge.state.pulls;
+  const seen = forge.bare.git('show', `${pull?.head}:seen.txt`);
+  expect([seen.includes('HOME='), seen.includes(TOKEN), seen.includes(TOKEN.slice(4))]).toEqual([
+    true,
+    false,
+    false,
+  ]);
 });
 
 test('`--pr` on `ralph run`', async () => {
@@ -253,7 +323,7 @@ describe('a forge that', () => {
     forge.state.faults.set(1, fault).set(4, fault);
     const { code, stderr } = await pr(work, forge);
     expect([code, forge.state.pulls.length]).toEqual([0, 1]);
-    expect(stderr).toMatch(/The forge: .*\. (Retrying in 1 s|Ralph tries until it answers)\./);
+    expect(stderr).toMatch(/The forge at 127.*: .*\. (Retrying in 1 s|Ralph tries until it answers)\./);
   });
 
   test('has opened it and does not say so is asked before a second one is opened', async () => {
@@ -273,6 +343,14 @@ describe('a forge that', () => {
     expect([code, stderr]).toMatchObject([2, expect.stringContaining('the token is not valid')]);
   });
 
+  test('has no drafts gets one that is none', async () => {
+    const { work, forge } = await proven();
+    forge.state.hasDrafts = false;
+    const { code, result, stderr } = await pr(work, forge);
+    expect([code, result, forge.state.pulls.length], stderr).toMatchObject([0, { draft: false }, 1]);
+    expect(stderr).toContain('Opened a pull request');
+  });
+
   test('does not take the branch says what to look at, and opens nothing', async () => {
     const { work, forge } = await proven();
     forge.bare.script('hooks/pre-receive', 'echo GH006: Protected branch >&2\nexit 1');
@@ -283,6 +361,18 @@ describe('a forge that', () => {
       [],
     ]);
   });
+});
+
+test('a remote that lets nobody in says what to look at', async () => {
+  const work = repo(FILES);
+  const forge = await createForge(work);
+  work.git('remote', 'add', 'closed', await serveGit(forge.bare));
+  await loopEnded(work);
+  const { code, stderr } = await pr(work, forge, '--remote', 'closed');
+  expect([code, stderr.replace(/\s+/g, ' ')]).toEqual([
+    2,
+    expect.stringContaining('`git remote get-url closed`'),
+  ]);
 });
 
 describe('a remote whose address is not the one on record', () => {

@@ -1,6 +1,6 @@
 /** The token of a push: git asks for it at the host of the forge, and no redirect takes it elsewhere. */
 import { execFileSync } from 'node:child_process';
-import type { RequestListener } from 'node:http';
+import { request as askAt, type RequestListener } from 'node:http';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { basename } from 'node:path';
@@ -8,8 +8,11 @@ import { expect, onTestFinished, test } from 'vitest';
 import { isProblem } from '../../src/domain/text/problem.ts';
 import { openOwnGit } from '../../src/workspace/own-git.ts';
 import { openRemote } from '../../src/workspace/remote.ts';
-import { TOKEN } from '../rig/forge.ts';
+import { loopEnded } from '../rig/ended-run.ts';
+import { createForge, TOKEN } from '../rig/forge.ts';
 import { serveGitOver } from '../rig/git-server.ts';
+import { keepsOpen } from '../rig/keeps-open.ts';
+import { ralph } from '../rig/ralph.ts';
 import { folder, repo } from '../rig/repo.ts';
 
 const BASIC = `Basic ${Buffer.from(`x-access-token:${TOKEN}`).toString('base64')}`;
@@ -37,7 +40,7 @@ function certificate() {
 }
 
 async function serveTls(tls: { readonly key: string; readonly cert: string }, answer: RequestListener) {
-  const server = createServer(tls, answer);
+  const server = keepsOpen(createServer(tls, answer));
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve));
   onTestFinished(() => {
     server.closeAllConnections();
@@ -47,7 +50,10 @@ async function serveTls(tls: { readonly key: string; readonly cert: string }, an
 }
 
 /** The forge at one host, and another host that asks for whatever it can get. */
-async function twoHosts(leads: (path: string, isKnown: boolean) => boolean, host = '127.0.0.1') {
+async function twoHosts(
+  leads: (path: string, isKnown: boolean) => boolean,
+  { host = '127.0.0.1', refuses = (_path: string): boolean => false, api = (): string => '' } = {},
+) {
   const tls = certificate();
   const work = repo({ 'README.md': '# test\n' });
   const bare = folder('ralph-bare-');
@@ -60,9 +66,18 @@ async function twoHosts(leads: (path: string, isKnown: boolean) => boolean, host
     response.writeHead(401, { 'www-authenticate': 'Basic realm="git"' }).end();
   });
   const port = await serveTls(tls, (request, response) => {
-    const { url = '', headers } = request;
+    const { url = '', headers, method } = request;
+    if (!url.includes('git-') && !url.includes('ralph-bare-'))
+      return void request.pipe(
+        askAt(`${api()}${url}`, { method, headers }, there => {
+          response.writeHead(there.statusCode ?? 500, there.headers);
+          there.pipe(response);
+        }),
+      );
     const isKnown = headers.authorization === BASIC;
     seen.here.push(`${request.method} ${url} ${isKnown}`);
+    if (isKnown && refuses(url))
+      return void response.writeHead(403, { 'content-type': 'text/plain' }).end('Write access not granted.');
     if (leads(url, isKnown)) {
       // A name of the forge in front of the other host is a name of a user.
       const location = `https://${host.replace('PORT', String(port))}:${other}${url}`;
@@ -80,7 +95,7 @@ async function twoHosts(leads: (path: string, isKnown: boolean) => boolean, host
   const remote = await openRemote(own, env, url, new AbortController().signal, access);
   const commit = work.git('rev-parse', 'HEAD').trim();
   await own.bring(commit, true);
-  return { remote, seen, bare, commit };
+  return { remote, seen, bare, commit, forge, url, env };
 }
 
 test('it is given to the host of the forge', async () => {
@@ -97,10 +112,37 @@ test.each([
   ['to another port', (_: string, isKnown: boolean) => isKnown, 'localhost', true],
   ['in the name of the forge', (_: string, isKnown: boolean) => isKnown, 'localhost:PORT@127.0.0.1', true],
 ])('a redirect to another host, %s, does not take it there', async (_, leads, host, isFollowed) => {
-  const { remote, seen, bare, commit } = await twoHosts(leads, host);
+  const { remote, seen, bare, commit } = await twoHosts(leads, { host });
   const pushed = await remote.advance('refs/heads/one', commit);
   expect([isProblem(pushed), bare.git('for-each-ref')], JSON.stringify(pushed)).toEqual([true, '']);
   const all = seen.elsewhere.join('\n');
   expect(all.includes('git/'), 'git went there').toBe(isFollowed);
   expect([all.includes(TOKEN), all.includes(BASIC.slice(6))], all).toEqual([false, false]);
 });
+
+test.each([
+  ['before it sends anything', '/info/refs?service=git-receive-pack'],
+  ['with what it sends', '/git-receive-pack'],
+])(
+  'one that may only read is refused with 403, %s: it ends there, and says what to look at',
+  async (_, path) => {
+    let api = '';
+    const refuses = (url: string) => url.endsWith(path);
+    const work = repo({ 'README.md': '# test\n' });
+    const { bare, forge: host, url, env, seen } = await twoHosts(() => false, { refuses, api: () => api });
+    work.git('remote', 'add', 'origin', bare.dir);
+    const forge = await createForge(work, bare);
+    work.git('remote', 'set-url', 'origin', url);
+    await loopEnded(work);
+    api = forge.url;
+    const there = { GITHUB_API_URL: `https://${host}`, NODE_EXTRA_CA_CERTS: env.GIT_SSL_CAINFO };
+    const asked = await ralph(['pr', '--json'], {
+      cwd: work.dir,
+      env: { ...forge.env, ...there, GIT_SSL_CAINFO: env.GIT_SSL_CAINFO },
+    });
+    expect([asked.code, forge.state.pulls], asked.stdout + asked.stderr).toEqual([2, []]);
+    expect(asked.stderr).toMatch(/403.*whether the token may write contents/s);
+    expect(asked.stdout + asked.stderr).not.toContain(TOKEN);
+    expect(seen.here.filter(each => each.endsWith(`${path} true`))).toHaveLength(1);
+  },
+);

@@ -2,8 +2,8 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, writeFileSync } from 'node:fs';
 import { describe, expect, test, vi } from 'vitest';
-import { agentOf } from '../rig/ended-run.ts';
-import { createForge, type Fault, word } from '../rig/forge.ts';
+import { agentOf, loopEnded } from '../rig/ended-run.ts';
+import { check, createForge, type Fake, type Fault, word } from '../rig/forge.ts';
 import { runsOf } from '../rig/ledger.ts';
 import { startRalph } from '../rig/ralph.ts';
 import { folder, repo } from '../rig/repo.ts';
@@ -19,25 +19,32 @@ async function watched(script = NEW) {
   const own = ['--poll', '0.05', '--check', 'test -f new.txt', '--max-iterations', '2'];
   const start = () =>
     startRalph(['watch', ...own, '--agent', agentOf(script)], { cwd: work.dir, env: forge.env });
-  let hits = 0;
   return {
-    ...{ work, forge, start },
-    /** From now on, until it is healed. */
-    refuse(kind: RegExp, fault: Fault) {
-      hits = 0;
-      forge.state.arrives = (count, what) => {
-        if (!kind.test(what)) return;
-        hits++;
-        forge.state.faults.set(count, { message: 'its own words', ...fault });
-      };
-    },
-    heal() {
-      forge.state.arrives = () => undefined;
-    },
-    untilRefused: (count: number) => vi.waitFor(() => expect(hits).toBeGreaterThanOrEqual(count), PATIENCE),
+    ...{ work, forge, start, ...refusing(forge) },
     untilSaid: (...words: readonly string[]) =>
       vi.waitFor(() => expect(forge.spoken(12)).toEqual(words), PATIENCE),
     outcome: () => ({ pulls: forge.state.pulls.length, runs: runsOf(work).length, labels: forge.labels(12) }),
+  };
+}
+
+function refusing({ state }: Fake) {
+  let hits = 0;
+  return {
+    /** From the first request that `begins` it on, until it is healed. */
+    refuse(kind: RegExp, fault: Fault, begins = (_what: string) => true) {
+      hits = 0;
+      let hasBegun = false;
+      state.arrives = (count, what) => {
+        hasBegun ||= begins(what);
+        if (!hasBegun || !kind.test(what)) return;
+        hits++;
+        state.faults.set(count, { message: 'its own words', ...fault });
+      };
+    },
+    heal() {
+      state.arrives = () => undefined;
+    },
+    untilRefused: (count: number) => vi.waitFor(() => expect(hits).toBeGreaterThanOrEqual(count), PATIENCE),
   };
 }
 
@@ -179,3 +186,68 @@ test('Ctrl-C while it waits for a forge is no fault of the issue', TIME, async (
   const { code, screen } = await stopped(running);
   expect([code, screen.includes('interrupted')], screen).toEqual([130, false]);
 });
+
+const PAGES: Fault = { status: 200, body: '<!doctype html><p>Log in</p>' };
+
+/** How often it says so. */
+const times = (screen: string, words: RegExp) => screen.match(new RegExp(words, 'g'))?.length;
+
+test(
+  'a limit that states no end, then pages, for whoever asks: waited for, said once, and Ctrl-C is heard',
+  TIME,
+  async () => {
+    const scene = await watched();
+    const { state } = scene.forge;
+    state.checks = () => [check('test', null)];
+    const first = scene.start();
+    await first.until('Waiting: checks are running');
+    // Who looks at the issues and who follows a pull request ask for themselves.
+    scene.refuse(/./, { status: 429 });
+    await scene.untilRefused(2);
+    await first.until('Retrying in 60 s');
+    const limited = await stopped(first);
+    expect([limited.code, times(limited.screen, /its rate limit is reached/)], limited.screen).toEqual([
+      130, 1,
+    ]);
+    let begun = 0;
+    scene.refuse(/./, PAGES, what => what === 'GET /repos/octo/demo' && ++begun === 2);
+    const again = scene.start();
+    await scene.untilRefused(4);
+    state.checks = () => [check('test', 'success')];
+    scene.heal();
+    await scene.untilSaid('working on', 'the pull', 'done');
+    await vi.waitFor(() => expect(scene.outcome()).toEqual(ONCE), PATIENCE);
+    const { code, screen } = await stopped(again);
+    expect([code, times(screen, /its answer is no JSON\. Ralph tries until it answers\./)], screen).toEqual([
+      130, 1,
+    ]);
+  },
+);
+
+test(
+  '`ralph pr --follow`: a limit until later, then pages: waited for, said once, and Ctrl-C is heard',
+  TIME,
+  async () => {
+    const work = repo({ 'README.md': '# test\n', '.gitignore': '.ralph/\n' });
+    const forge = await createForge(work);
+    await loopEnded(work);
+    const { refuse, heal, untilRefused } = refusing(forge);
+    const looks = (what: string) => what.includes('/check-runs');
+    const start = () => startRalph(['pr', '--follow', '--poll', '0.05'], { cwd: work.dir, env: forge.env });
+    const reset = String(Math.ceil(Date.now() / 1_000) + 1_800);
+    const headers = { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': reset };
+    refuse(/./, { status: 403, headers }, looks);
+    const first = start();
+    await first.until(/its rate limit is reached\. Retrying in 1[78]\d\d s\./);
+    const limited = await stopped(first);
+    expect([limited.code, times(limited.screen, /rate limit/)], limited.screen).toEqual([130, 1]);
+    expect(limited.screen).toContain('Interrupted. The same command continues.');
+    refuse(/./, PAGES, looks);
+    const again = start();
+    await untilRefused(3);
+    heal();
+    const { code, stdout, stderr } = await again.finished;
+    expect([code, times(stderr, /its answer is no JSON/)], stdout + stderr).toEqual([0, 1]);
+    expect([forge.state.pulls.length, forge.state.comments.length]).toEqual([1, 1]);
+  },
+);

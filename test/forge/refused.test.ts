@@ -122,7 +122,7 @@ test.each(SCENES.flatMap(scene => [0, 3, 6].map(first => [...scene, first] as co
     const screen = stdout + stderr;
     expect([code, outcome()], screen).toEqual([0, once]);
     expect(screen).toMatch(
-      /The forge: it answers with 50[23]\. Ralph (tries until it answers|looks whether)/,
+      /The forge at \S+: it answers with 50[23]\. Ralph (tries until it answers|looks whether)/,
     );
     expect([screen.includes(TOKEN), seen.size > most], [...seen.keys()].join('\n')).toEqual([false, true]);
   },

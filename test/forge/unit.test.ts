@@ -1,5 +1,6 @@
 /** `ralph pr UNIT`: the work of a unit of a fleet, from a machine that has never worked on it. */
 import { expect, test } from 'vitest';
+import { ask, dashboardOf } from '../dashboard/serve.ts';
 import { type FleetRig, fleetRig } from '../rig/fleet.ts';
 import { check, createForge, type Fake, word } from '../rig/forge.ts';
 import { laneRig, plain } from '../rig/lanes.ts';
@@ -37,8 +38,18 @@ describeWithPostgres('a unit of a fleet', () => {
     expect(verified.stdout).not.toContain('does not hold');
     const acts = await rig.sql("select type from ralph.event where unit = $1 and type like 'forge%'", unit);
     expect(acts.length).toBeGreaterThan(3);
-    const explained = await other('explain', unit);
-    expect(explained.stdout).toContain(`Pull request: ${forge.url}/octo/demo/pull/1`);
+    for (const words of [
+      ['explain', unit],
+      ['report', unit],
+      ['log', unit, '--only', 'scm'],
+      ['fleet', 'status', unit],
+    ]) {
+      const { stdout: shown } = await other(...words);
+      expect(shown, words[0]).toContain(`${forge.url}/octo/demo/pull/1`);
+    }
+    const port = await dashboardOf(rig.env.RALPH_DATABASE_URL ?? '');
+    const page = await ask(port, `/api/0/${unit}`);
+    expect(JSON.parse(page.body).view.forge).toMatchObject({ number: 1, pushed: [result.commit] });
     const again = await other('pr', unit, '--json');
     expect([again.code, JSON.parse(again.stdout).outcome, forge.state.pulls.length]).toEqual([
       0,

@@ -95,17 +95,20 @@ describe('an issue with the label', () => {
     expect([code, forge.state.pulls.length], stderr).toEqual([0, 1]);
   });
 
-  test('begins on the base as the remote has it', async () => {
+  test('begins on the base as the remote has it, with a label and a base of its own', async () => {
     const { work, forge, agent } = await project();
     const other = folder('ralph-other-');
     other.git('clone', '--quiet', forge.bare.dir, '.');
     other.write('later.txt', 'later\n');
     other.git('add', '--all');
     other.git('commit', '--quiet', '--message', 'later');
-    other.git('push', '--quiet', 'origin', 'main');
-    forge.issue(12, 'Make a file');
-    expect((await once(work, forge, agent)).code).toBe(0);
-    expect(forge.has('ralph/issue-12', 'later.txt')).toBe(true);
+    other.git('push', '--quiet', 'origin', 'HEAD:develop');
+    forge.issue(11, 'Not this');
+    forge.issue(12, 'Make a file', { label: 'agent' });
+    const { code, stderr } = await once(work, forge, agent, '--label', 'agent', '--base', 'develop');
+    expect(code, stderr).toBe(0);
+    expect(forge.state.pulls).toMatchObject([{ head: 'ralph/issue-12', base: 'develop' }]);
+    expect([forge.has('ralph/issue-12', 'later.txt'), forge.said(11)]).toEqual([true, []]);
   });
 });
 
@@ -218,8 +221,11 @@ describe('it is stopped', () => {
     const running = startRalph(argsOf(agent, '--once'), { cwd: work.dir, env: forge.env });
     await untilFile(seen, 'turns');
     forge.state.issues.length = 0;
-    const { code, stderr } = await running.finished;
-    expect([code, stderr], stderr).toEqual([0, expect.stringContaining('#12: ')]);
+    const { code, stdout, stderr } = await running.finished;
+    expect([code, stderr], stdout).toEqual([0, '']);
+    expect(stdout).toContain(
+      '#12 Title 12: stopped: the issue is gone: deleted, or moved. What was done so far',
+    );
     expect(only(ledgerOf(work), 'run-ended').map(({ result }) => result.stopReason)).toEqual(['cancelled']);
   });
 
@@ -247,7 +253,8 @@ test('a run that stops needs somebody; with the label set again it goes on', asy
   );
   forge.issue(12, 'Make a file');
   const first = await once(work, forge, agent);
-  expect([first.code, first.last], first.stderr).toMatchObject([1, { standing: 'needs_you' }]);
+  const why = expect.stringContaining('2 iterations');
+  expect([first.code, first.last], first.stderr).toMatchObject([1, { standing: 'needs_you', why }]);
   expect(forge.said(12).at(-1)).toMatch(/needs you\. .*\n\nTake the label away and set it again/s);
   expect(ours(forge, 12)).toEqual(['ralph:needs-you']);
   const turns = only(ledgerOf(work), 'turn-ended').length;
@@ -318,6 +325,8 @@ describe('several', () => {
     for (const number of [11, 12]) forge.issue(number, 'Make a file');
     const { code, stderr } = await once(work, forge, agent, '--parallel', '2');
     expect(code, stderr).toBe(0);
+    for (const number of [11, 12])
+      expect(stderr).toContain(`#${number}: Pushed the branch: ralph/issue-${number} `);
     expect(forge.state.pulls.map(({ head }) => head).sort()).toEqual(['ralph/issue-11', 'ralph/issue-12']);
   });
 });

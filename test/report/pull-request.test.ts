@@ -53,6 +53,12 @@ test.each([1, 3, 2_000])('of %i of everything', count => {
   expect(body.trimEnd().endsWith('<!-- ralph: pull-request-r-1 -->')).toBe(true);
 });
 
+test('what nobody looked at stands out, and changed tests and faults that no check noticed are named', () => {
+  const [first = ''] = bodyOf(2).split('<details>');
+  const counts = ['| **nobody looked** |', '- Tests changed, look at them:\n  - `', '  - not noticed: `'];
+  expect(counts.map(words => first.split(words).length - 1)).toEqual([1, 1, 2]);
+});
+
 test('the name of an issue is no plain word', () => {
   expect(MARKDOWN_WORDS.say('Closes GH-12')).toBe('`Closes GH-12`');
   expect(MARKDOWN_WORDS.say('Make the login work')).toBe('Make the login work');

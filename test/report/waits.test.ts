@@ -3,6 +3,7 @@ import type { RunEvent } from '../../src/domain/run/event.ts';
 import { createFormatter } from '../../src/report/format.ts';
 import { timeOfDay } from '../../src/report/numbers.ts';
 import { DEFAULT_STYLE } from '../../src/report/style.ts';
+import { roundId } from '../../src/store/inbox.ts';
 import { AGENT_STARTED } from './events.ts';
 
 const now = new Date(2026, 10, 15, 14, 30).getTime();
@@ -41,6 +42,19 @@ test.each<[string, RunEvent]>([
     '· Hint from the user: look at a.ts',
     { type: 'hint-delivered', iteration: 2, hint: '1', text: 'look at\na.ts' },
   ],
+  [
+    '· For the pull request: look at a.ts',
+    { type: 'hint-delivered', iteration: 2, hint: roundId('0123abcd'), text: 'look at\na.ts' },
+  ],
+  ...(['ready', 'merge', 'reply'] as const).map((act, at): [string, RunEvent] => {
+    const words = [
+      'Marked the pull request as ready: #7',
+      'Merged the pull request: #7',
+      'Replied in the review',
+    ];
+    const detail = act === 'reply' ? 'thread-101' : '7';
+    return [`· ${words[at]}`, { type: 'forge', act, outcome: 'done', detail }];
+  }),
 ])('%s', (line, event) => {
   expect(createFormatter({ ...DEFAULT_STYLE, color: false }).lines(event, now)).toEqual([line]);
 });

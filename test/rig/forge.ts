@@ -2,6 +2,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { onTestFinished } from 'vitest';
+import { keepsOpen } from './keeps-open.ts';
 import { folder, type Repo } from './repo.ts';
 
 export const TOKEN = 'ghp_0123456789abcdefghijABCDEFGHIJ012345';
@@ -16,6 +17,8 @@ export interface FakePull {
   merged: boolean;
   draft: boolean;
   mergeable: boolean | null;
+  /** How it was merged. */
+  method?: string;
 }
 
 export interface FakeWord {
@@ -95,11 +98,18 @@ export async function createForge(work: Repo, there?: Repo) {
     logs: new Map<number, string>(),
     writers: new Set(['ralph-bot', 'alice']),
     me: 'ralph-bot',
+    /** How often it was asked to merge. */
+    merges: 0,
+    /** GitHub has none in some private repositories. */
+    hasDrafts: true,
     /** What GitHub says of a pull request that could be merged: `blocked` where somebody has to approve. */
     mergeableState: 'clean',
     /** Which faults come, by the number of the request, counted from 1. */
     faults: new Map<number, Fault>(),
     requests: [] as string[],
+    /** How many of them were not the same question as before: nothing was written since. */
+    steps: 0,
+    asked: new Set<string>(),
     authorizations: [] as string[],
     /** What changes there by itself, before each request. */
     changes: () => {},
@@ -118,11 +128,13 @@ export async function createForge(work: Repo, there?: Repo) {
     bare.git('log', '--walk-reflogs', '--format=%T', branch, '--').trim().split('\n');
   let base = '';
   const answer = createAnswers(state, tip, () => base);
-  const server = createServer((request, response) => {
-    void serve(request, response, state, answer).catch(error => {
-      response.writeHead(500).end(String(error));
-    });
-  });
+  const server = keepsOpen(
+    createServer((request, response) => {
+      void serve(request, response, state, answer).catch(error => {
+        response.writeHead(500).end(String(error));
+      });
+    }),
+  );
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve));
   onTestFinished(() => {
     server.closeAllConnections();
@@ -131,6 +143,11 @@ export async function createForge(work: Repo, there?: Repo) {
   base = `http://127.0.0.1:${(server.address() as { readonly port: number }).port}`;
   return {
     ...{ state, bare, tip, url: base },
+    /** Each push asks the server first, and says when it is done: two requests more. */
+    seePushes() {
+      for (const [hook, what] of Object.entries({ 'pre-receive': 'begins', 'post-receive': 'done' }))
+        bare.script(`hooks/${hook}`, askingHook(base, what));
+    },
     /** The trees that a branch has had, one for each push. */
     pushes,
     /** Whether a commit that was pushed has this file. */
@@ -187,11 +204,11 @@ export async function createForge(work: Repo, there?: Repo) {
     issue(
       number: number,
       body: string,
-      { by = 'alice', author = 'mallory', title = `Title ${number}` } = {},
+      { by = 'alice', author = 'mallory', title = `Title ${number}`, label = 'ralph' } = {},
     ) {
       const user = { login: author, type: 'User' };
       state.issues.push({ number, title, body, state: 'open', user, labels: [] });
-      setLabel(state, number, 'ralph', by);
+      setLabel(state, number, label, by);
     },
     setLabel: (number: number, by: string) => setLabel(state, number, 'ralph', by),
     takeLabel: (number: number, by: string) => takeLabel(state, number, 'ralph', by),
@@ -208,6 +225,20 @@ export async function createForge(work: Repo, there?: Repo) {
     },
     writes: () => state.requests.filter(each => !each.startsWith('GET ') && !each.includes('graphql')),
   };
+}
+
+/** Fails where there is no good answer. Perl, as the agents of the tests are. */
+function askingHook(base: string, what: string): string {
+  const { host } = new URL(base);
+  return `#!/usr/bin/env perl
+use IO::Socket::INET;
+# Workers of a fleet push as well: they know no forge.
+exit 0 unless defined $ENV{GITHUB_API_URL};
+my $server = IO::Socket::INET->new('${host}') or exit 1;
+print $server "POST /push/${what} HTTP/1.0\\r\\n\\r\\n";
+my $answer = <$server> // '';
+exit($answer =~ / 200 / ? 0 : 1);
+`;
 }
 
 /** Of what never changes it is asked once. */
@@ -259,10 +290,11 @@ async function serve(request: IncomingMessage, response: ServerResponse, state: 
   const what = `${method} ${decodeURIComponent(url)}`;
   const count = state.requests.push(what);
   state.authorizations.push(request.headers.authorization ?? '');
+  const text = Buffer.concat(chunks).toString();
+  countStep(state, what, text);
   state.changes();
   await state.arrives(count, what);
   const fault = state.faults.get(count);
-  const text = Buffer.concat(chunks).toString();
   const fail = ({
     close,
     status = 500,
@@ -279,6 +311,13 @@ async function serve(request: IncomingMessage, response: ServerResponse, state: 
   if (method === 'GET' && request.headers['if-none-match'] === etag)
     return void response.writeHead(304).end();
   response.writeHead(status, { 'content-type': 'application/json', etag }).end(json);
+}
+
+function countStep(state: State, what: string, body: string): void {
+  const isQuestion = what.startsWith('GET ') || (what === 'POST /graphql' && !body.includes('mutation'));
+  if (!isQuestion || !state.asked.has(what)) state.steps++;
+  if (isQuestion) state.asked.add(what);
+  else state.asked.clear();
 }
 
 function createAnswers(
@@ -309,6 +348,8 @@ function createAnswers(
         status: 422,
         value: { message: 'Validation Failed', errors: [{ message: 'A pull request already exists' }] },
       };
+    if (body.draft === true && !state.hasDrafts)
+      return { status: 422, value: { message: 'Draft pull requests are not supported in this repository.' } };
     const pull: FakePull = {
       ...{ number: state.pulls.length + 1, head, base: String(body.base), title: String(body.title) },
       ...{
@@ -343,9 +384,11 @@ function createAnswers(
     const nodes = state.resolved.map(id => ({ isResolved: true, comments: { nodes: [{ databaseId: id }] } }));
     return found({ data: { repository: { pullRequest: { reviewThreads: { nodes } } } } });
   };
-  const merge = (pull: FakePull, { sha }: Record<string, unknown>) => {
+  const merge = (pull: FakePull, { sha, merge_method: method }: Record<string, unknown>) => {
+    state.merges++;
+    if (pull.merged) return { status: 405, value: { message: 'Pull Request is not mergeable' } };
     if (sha !== tip(pull.head)) return { status: 409, value: { message: 'Head branch was modified' } };
-    Object.assign(pull, { merged: true, state: 'closed' });
+    Object.assign(pull, { merged: true, state: 'closed', method });
     return found({ merged: true });
   };
   return (method, url, body) => {
@@ -356,6 +399,9 @@ function createAnswers(
     const pull = pullAt(second);
     const issue = state.issues.find(({ number }) => number === Number(second));
     switch (route) {
+      case 'POST /push/begins':
+      case 'POST /push/done':
+        return found({});
       case 'GET /user':
         return state.me === '' ? { status: 403, value: {} } : found({ login: state.me });
       case 'GET ':

@@ -107,13 +107,17 @@ function openPullRequest(
   });
 }
 
-/** What both following a pull request and watching issues take from a call. */
-export function followRequest(call: Call, project: ProjectPaths): Omit<PullRequestRequest, 'abort' | 'id'> {
+/** What both following a pull request and watching issues take from a call. `about`: what each line begins with. */
+export function followRequest(
+  call: Call,
+  project: ProjectPaths,
+  about = '',
+): Omit<PullRequestRequest, 'abort' | 'id'> {
   const { env, options, output } = call;
   const text = (name: string) => (typeof options[name] === 'string' ? (options[name] as string) : undefined);
   const redact = createRedactor(env);
   const say = (line: string) => {
-    if (!output.quiet) output.error(`${harmless(redact(line))}\n`);
+    if (!output.quiet) output.error(`${about}${harmless(redact(line))}\n`);
   };
   return {
     ...{ project, env, say },

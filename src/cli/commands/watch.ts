@@ -83,11 +83,12 @@ function localWork(call: Call, flags: Flags): Workers {
   const { maxCost, maxTokens, parallel } = settings;
   const events = openEvents(call);
   const given = { ...followRequest(call, project), ...flags, ready, parallel, money: { maxCost, maxTokens } };
+  const about = (issue: number) => followRequest(call, project, `#${issue}: `);
   return {
     project,
     async work(access) {
       const { createIssueWork } = await import('../../forge/issue-work.ts');
-      return createIssueWork({ ...given, access, onEvent: (_issue, event) => events?.write(event) });
+      return createIssueWork({ ...given, access, about, onEvent: (_issue, event) => events?.write(event) });
     },
     close: async () => events?.close(),
   };
@@ -113,6 +114,7 @@ async function fleetWork(call: Call, flags: Flags): Promise<Workers> {
   ]);
   const database = orThrow(await openFleet(options, env));
   const given = { ...followRequest(call, project), ...flags };
+  const about = (issue: number) => followRequest(call, project, `#${issue}: `);
   let opened: OwnIssueFleet | undefined;
   return {
     ...{ project, who: 'fleet' },
@@ -120,7 +122,7 @@ async function fleetWork(call: Call, flags: Flags): Promise<Workers> {
       const { place } = access;
       opened = openIssueFleet({ database, env, project, place, flags: own, terms, say: given.say });
       const most = typeof parallel === 'number' ? parallel : undefined;
-      return createUnitWork({ ...given, access, fleet: opened, parallel: most });
+      return createUnitWork({ ...given, access, about, fleet: opened, parallel: most });
     },
     async close() {
       await opened?.close();

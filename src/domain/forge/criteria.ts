@@ -69,13 +69,14 @@ function isNamed(text: string, command: string): boolean {
 /** `a` is in every sentence. */
 const SHORTEST = 3;
 
+/** Neither a program nor a reviewer. */
+export const NOBODY = 'nobody looked';
+
 /** In words, for whoever reviews. `code`: how a command stands in it. */
 export function criterionWords(
   { checks, approvedBy }: ShownCriterion,
   code: (text: string) => string,
 ): string {
   if (checks.length > 0) return `${checks.map(code).join(', ')} passed`;
-  return approvedBy === undefined
-    ? 'nobody looked'
-    : `no program looked; approved in review by ${code(approvedBy)}`;
+  return approvedBy === undefined ? NOBODY : `no program looked; approved in review by ${code(approvedBy)}`;
 }

@@ -15,9 +15,21 @@ export type ForgeEnding = 'pull_request_ready' | 'merged' | 'pull_request_closed
 /** What Ralph says at the issue of a run. */
 export type IssueWord = 'started' | 'question' | 'link' | 'end';
 
+/** With this begins the name of a message of a pull request: it is before every message of the user. */
+export const ROUND = `${'0'.repeat(14)}-`;
+
+export function isRound({ id }: { readonly id: string }): boolean {
+  return id.startsWith(ROUND);
+}
+
 export const FORGE_EVENTS = {
-  /** Written before the act, so that a kill in the middle does not hide it. `what`: the branch, the ref, the commit. */
-  'forge-started': record({ act: word<ForgeAct>(), what: text }),
+  /** Written before the act, so that a kill in the middle does not hide it. `what`: the branch, the ref, the pull request. */
+  'forge-started': record({
+    act: word<ForgeAct>(),
+    what: text,
+    /** What is pushed: after a kill nothing else says whose it is. */
+    commit: maybe(text),
+  }),
   forge: record({
     act: word<ForgeAct>(),
     outcome: word<'done' | 'nothing-to-do' | 'failed'>(),

@@ -7,6 +7,8 @@ export interface ForgeState {
   readonly address?: string;
   /** The commits that Ralph has put on the branch, the latest last. */
   readonly pushed: readonly string[];
+  /** Those that it began to put there: nobody may have heard what came of it. */
+  readonly begun?: readonly string[];
   readonly rounds: Readonly<Record<RoundReason, number>>;
   /** Of those for checks: how many each had, by its name. */
   readonly checkRounds: Readonly<Record<string, number>>;
@@ -59,8 +61,11 @@ export function afterForgeEvent(before: ForgeState | undefined, event: PullEvent
       return { ...state, noted: withLast(state.noted, noteName(event.what, event.names)) };
     case 'forge-ended':
       return { ...state, ended: { reason: event.reason, detail: event.detail } };
-    case 'forge-started':
-      return state;
+    case 'forge-started': {
+      const { act, commit } = event;
+      const isPush = act === 'push' && isCommit(commit);
+      return isPush ? { ...state, begun: withLast(state.begun ?? [], commit) } : state;
+    }
     default:
       return event satisfies never;
   }

@@ -186,7 +186,9 @@ function greenStep(facts: ForgeFacts, terms: ForgeTerms): ForgeAction {
   if (!terms.merge) return end('pull_request_ready', detail);
   if (detail !== '') return end('needs_you', `Not merged. ${detail} Fix the base, or merge it yourself.`);
   if (contestedBy.length > 0) return wait(`${listSome(contestedBy)} still asks for changes`);
-  return isApproved || isClear ? { kind: 'merge' } : wait('nobody has approved this commit yet');
+  if (isApproved || isClear) return { kind: 'merge' };
+  // It may ask for something else, such as a branch that has all of its base.
+  return wait('nobody has approved this commit, and the forge does not take it as it is');
 }
 
 function counted(count: number): string {

@@ -1,6 +1,7 @@
 /** The steps of `ralph prd run`: one story and one mode an iteration, and no story done before a fresh context has reviewed it. */
 import { basename } from 'node:path';
 import { commandsOf } from '../../domain/checks/verify-commands.ts';
+import { isRound } from '../../domain/forge/forge-event.ts';
 import type { Conflict } from '../../domain/lanes/conflict.ts';
 import type { Violation } from '../../domain/run/evidence.ts';
 import type { RunState } from '../../domain/run/state.ts';
@@ -12,7 +13,6 @@ import type { ReviewEvidence } from '../../domain/stories/review.ts';
 import type { StoryList } from '../../domain/stories/story.ts';
 import { pick } from '../../domain/text/fields.ts';
 import { isProblem } from '../../domain/text/problem.ts';
-import { isRound } from '../../store/inbox.ts';
 import { ACTIVE_FILE, type PrdPaths } from '../../store/prd-paths.ts';
 import { uncommittedPaths } from '../../workspace/changes.ts';
 import { createTreeWatch, type TreeWatch } from '../../workspace/tree-watch.ts';

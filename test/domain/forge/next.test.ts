@@ -178,7 +178,7 @@ const ROWS: Row[] = [
   [
     'green, --merge, not approved',
     { isDraft: false },
-    { kind: 'wait', why: 'nobody has approved this commit yet' },
+    { kind: 'wait', why: 'nobody has approved this commit, and the forge does not take it as it is' },
     { merge: true },
   ],
   [
@@ -230,7 +230,8 @@ describe('what is done next when', () => {
 test('what was done is folded from the ledger; what is no commit is none', () => {
   const [C1, C2] = ['1'.repeat(40), '2'.repeat(64)];
   const events = [
-    { type: 'forge-started', act: 'push', what: 'b' },
+    { type: 'forge-started', act: 'push', what: 'b', commit: C1 },
+    { type: 'forge-started', act: 'push', what: 'b', commit: '--output=x' },
     { type: 'forge', act: 'push', outcome: 'done', detail: 'b', commit: C1 },
     { type: 'forge', act: 'push', outcome: 'done', detail: 'b', commit: '--upload-pack=x' },
     { type: 'forge', act: 'open', outcome: 'done', detail: '', number: 3, address: 'https://x/3' },
@@ -248,6 +249,7 @@ test('what was done is folded from the ledger; what is no commit is none', () =>
     undefined,
   );
   expect(state).toEqual({
+    begun: [C1],
     ...{ number: 3, address: 'https://x/3', pushed: [C1], checkRounds: { test: 2, lint: 1 } },
     rounds: { checks: 2, review: 1, conflict: 1, foreign: 1 },
     ...{ marked: [C2], heard: ['comment-1'], noted: ['red: a, b'] },

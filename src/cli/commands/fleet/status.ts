@@ -58,7 +58,9 @@ export function fleetLines(view: FleetView, room = Infinity): readonly string[] 
     unit.worker ?? '-',
     String(iterationsOf(unit, units)),
     unit.cost === null ? '-' : money(unit.cost),
-    [unit.title, waitsFor(unit, view) ?? unit.detail ?? endedWords(unit)].filter(Boolean).join(' — '),
+    [unit.title, waitsFor(unit, view) ?? unit.detail ?? endedWords(unit), unit.pullRequest]
+      .filter(Boolean)
+      .join(' — '),
   ]);
   return [
     ...safeTable([['UNIT', 'STATE', 'WORKER', 'ITER', 'COST', 'WHAT'], ...rows]),
