@@ -1,4 +1,5 @@
 /** Programs in other languages on a command line: the shell commands in them, and the harm they do by themselves. */
+import { skipped } from '../domain/text/wrappers.ts';
 import { type Call, isStdin, operands, values } from './call.ts';
 import { unescaped } from './printed.ts';
 
@@ -28,11 +29,13 @@ export function codeOf(call: Call): string | undefined {
   return isStdin(operands(call)[0] ?? '-') ? input : undefined;
 }
 
+const AWK = { valued: '-v -F --assign --field-separator' };
+
 /** `-f FILE` and `-e TEXT` instead of the first operand. */
 function awkCode(call: Call): string | undefined {
   const [text] = values(call, 'e', 'source');
   const [file] = values(call, 'f', 'file');
-  if (file === undefined) return text ?? operands(call)[0];
+  if (file === undefined) return text ?? skipped(call.args, AWK)[0];
   return isStdin(file) ? call.input : undefined;
 }
 

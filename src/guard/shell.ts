@@ -199,7 +199,7 @@ function command(walk: Walk, node: CommandNode, at: At): void {
     return;
   }
   const previous = at.from.at(-1);
-  const input = files.input ?? (previous ? printed(previous) : (substituted(node, by) ?? at.input));
+  const input = files.input ?? (previous ? printed(previous) : (substituted(node.args, by) ?? at.input));
   const written = [
     ...node.prefix.filter(part => part.type === 'Assignment'),
     ...(node.name ? [node.name] : []),
@@ -220,14 +220,25 @@ function command(walk: Walk, node: CommandNode, at: At): void {
     ...(file !== undefined && { file }),
   };
   run(walk, words, about, at);
+  const [name = '', ...args] = words;
+  const passed = { ...at, from: [], into: [], input: printed({ ...about, name, args }) ?? input };
+  const targets = node.redirects.flatMap(each => ('target' in each && each.target) || []);
+  for (const { script } of substitutions([...node.args, ...targets], '>'))
+    for (const statement of script?.commands ?? [])
+      visit(walk, statement, { ...passed, scope: copy(at.scope) });
 }
 
 /** What it would read from `<(…)`. */
-function substituted(node: CommandNode, by: Expander): string | undefined {
-  for (const word of node.args)
-    for (const part of word.type === 'Word' ? (word.parts ?? []) : [])
-      if (part.type === 'ProcessSubstitution') return by.outputOf(part);
-  return undefined;
+function substituted(words: readonly SyntaxNode[], by: Expander): string | undefined {
+  const [first] = substitutions(words, '<');
+  return first && by.outputOf(first);
+}
+
+function substitutions(words: readonly SyntaxNode[], operator: '<' | '>') {
+  const parts = words.flatMap(word => (word.type === 'Word' ? (word.parts ?? []) : []));
+  return parts.flatMap(part =>
+    part.type === 'ProcessSubstitution' && part.operator === operator ? [part] : [],
+  );
 }
 
 function assignments(node: CommandNode, by: Expander): readonly Assigned[] {
@@ -330,8 +341,10 @@ function redirected(walk: Walk, redirects: readonly Redirection[], at: At): File
     else if (redirect.target) {
       const target = textOf(redirect.target, by);
       if (redirect.type === 'HereString') input = target;
-      else if (redirect.operator === '<') reads.push(target);
-      else if (!/[<>]&/.test(redirect.operator) || !/^(?:\d+|-)-?$/.test(target)) writes.push(target);
+      else if (redirect.operator === '<') {
+        input ??= substituted([redirect.target], by);
+        reads.push(target);
+      } else if (!/[<>]&/.test(redirect.operator) || !/^(?:\d+|-)-?$/.test(target)) writes.push(target);
     }
   }
   return { writes, reads, input };

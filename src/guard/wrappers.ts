@@ -64,7 +64,9 @@ const SPECIAL: Readonly<Record<string, (call: Call) => Inner>> = {
   sed: ({ args, input }) => ({
     ...NOTHING,
     scripts: [
-      ...args.flatMap(word => /(?:^|[;\d$}]\s*)e\s+(.+)$/.exec(word)?.[1] ?? []),
+      ...[...args, ...programLines(args, input)].flatMap(
+        word => /(?:^|[;\d$}]\s*)e\s+(.+)$/.exec(word)?.[1] ?? [],
+      ),
       ...(args.some(word => /(?:^|[;\d$}/])e$/.test(word)) ? (input?.split('\n', MOST_LINES) ?? []) : []),
     ],
     guessed: true,
@@ -172,11 +174,23 @@ export function maybeRuns(call: Call): Inner {
     isMessage(word, args[at - 1]) ? [] : textsOf(word, args[at - 1]),
   );
   const lines = isKnown ? [] : [input, ...input.split('\n', MOST_LINES).flatMap(line => textsOf(line))];
+  const program = programLines(args, input).flatMap(line => [...textsOf(line), ...endsOf(line)]);
   return {
     ...NOTHING,
     commands: isKnown ? [] : starts.slice(0, MOST_STARTS).map(at => args.slice(at)),
-    scripts: guesses([...texts, ...lines]),
+    scripts: guesses([...texts, ...lines, ...program]),
   };
+}
+
+/** What it reads from `<(…)` is a program of its own kind, more often than not. */
+function programLines(args: readonly string[], input = ''): readonly string[] {
+  return args.some(word => word.includes(UNKNOWN)) ? input.split('\n', MOST_LINES) : [];
+}
+
+/** A line from each of its words on: what stands before a command in another language is not known. */
+function endsOf(line: string): readonly string[] {
+  const starts = [...line.matchAll(/(?<=[^\w./~-])[\w./~]/g)].slice(0, MOST_STARTS);
+  return starts.map(({ index }) => line.slice(index).replace(/[)"']+\s*$/, ''));
 }
 
 /** For people, or to be looked for. */

@@ -118,7 +118,7 @@ function reviewLines(story: Story | undefined, policy: ReviewPolicy): readonly s
   return [
     reviewLine(story?.reviewCount ?? 0, policy),
     '- Change nothing outside of the folder of the list: what a review changes is undone, and its verdict does not count',
-    `- Say your verdict in your last message as well: ${reviewMarker(story?.id ?? '')}, where VERDICT is approved or changes_requested, as in the list`,
+    `- Say your verdict in your last message as well, on a line of its own: ${reviewMarker(story?.id ?? '')}, where VERDICT is approved or changes_requested, as in the list`,
   ];
 }
 

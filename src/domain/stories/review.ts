@@ -25,7 +25,7 @@ export function withoutVerdicts(text: string): string {
 /** Nobody says more; a stream that does says nothing. */
 const MOST = 50;
 
-/** Finds verdicts in words as they stream by. One in a quotation or in code is a mention; what is denied, asked or put off is no approval. */
+/** Finds verdicts in words as they stream by. One in a quotation or in code is a mention; an approval is a sentence of its own, which no words can deny or put off in any language. */
 export function createReviewScanner() {
   const found: SpokenReview[] = [];
   const scanner = createTagScanner(
@@ -80,7 +80,7 @@ export function whyVoid(
     const why = isContained
       ? 'Whatever a review runs can write the list'
       : 'Nothing keeps an earlier process from writing the list here';
-    return `it did not say its verdict. ${why}, so say it: ${reviewMarker(story)}, where VERDICT is approved or changes_requested`;
+    return `it did not say its verdict. ${why}, so say it on a line of its own: ${reviewMarker(story)}, where VERDICT is approved or changes_requested`;
   }
   return undefined;
 }

@@ -3,7 +3,7 @@
  * where it stands for itself. `promise` is exact; `response` (`ralph run`, seed 001) does not mind case and spaces.
  */
 import { KEEP_TAG } from '../lanes/conflict.ts';
-import { createTagScanner, isMention, type Tag, type TagScanner } from './spoken-tags.ts';
+import { createTagScanner, isMention, isStated, type Tag, type TagScanner } from './spoken-tags.ts';
 
 /** What the agent says when it is done. */
 export interface CompletionRule {
@@ -129,7 +129,7 @@ function scanFor(rule: CompletionRule): ClaimScanner {
   const scanner = createTagScanner(rule.kind, {
     found(tag) {
       claim = judgeTag(rule, tag);
-      return claim.found || (rule.kind === 'response' && tag.place() === 'said') ? 'enough' : undefined;
+      return claim.found || (rule.kind === 'response' && isStated(tag.place())) ? 'enough' : undefined;
     },
     unclosed() {
       claim = { found: false, nearMiss: 'unclosed' };
@@ -147,7 +147,7 @@ function scanFor(rule: CompletionRule): ClaimScanner {
 function judgeTag(rule: CompletionRule, tag: Tag): Claim {
   const nearMiss = rule.kind === 'response' ? responseMiss(rule, tag) : promiseMiss(rule, tag);
   const place = nearMiss ?? tag.place();
-  if (place === 'said') return { found: true };
+  if (place === 'said' || place === 'within') return { found: true };
   const said = rule.kind === 'response' ? tag.content.trim() : tag.content;
   return { found: false, nearMiss: place, said: said.slice(0, 200) };
 }

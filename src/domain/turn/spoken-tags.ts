@@ -1,7 +1,10 @@
 /** Finds tags in words as they come, in bounded memory, and says of each where it stands: for itself, or in what only talks about it. */
 
-/** Where a tag stands: for itself (`said`), in what only shows it, or in a sentence that makes it no statement. */
-export type Place = 'said' | 'quoted' | 'fenced' | 'negated' | 'postponed' | 'asked';
+/**
+ * Where a tag stands: as a sentence of its own (`said`), within one that is not known to make it none, in what only shows it, or in a
+ * sentence that makes it no statement.
+ */
+export type Place = 'said' | 'within' | 'quoted' | 'fenced' | 'negated' | 'postponed' | 'asked';
 
 export interface Tag {
   /** The tag as it was written. */
@@ -72,6 +75,11 @@ export function createTagScanner(name: string, sink: TagSink, attributes = ''): 
 /** Whatever the sentence around it says. */
 export function isMention(place: Place): boolean {
   return place === 'quoted' || place === 'fenced';
+}
+
+/** By all that is known of the sentence around it, which is English. */
+export function isStated(place: Place): place is 'said' | 'within' {
+  return place === 'said' || place === 'within';
 }
 
 interface Span {
@@ -272,16 +280,33 @@ const TAG = '\u0000';
 
 /** What the sentence around the tag makes of it. On a line of its own it stands for itself. */
 function sentencePlace(before: string, after: string): Place {
-  const line = (before.split('\n').at(-1) ?? '') + (after.split('\n')[0] ?? '');
-  if (!/[\p{L}\p{N}]/u.test(line.replace(ITEM, ''))) return line.includes('?') ? 'asked' : 'said';
+  const [head = '', tail = ''] = [before.split('\n').at(-1), after.split('\n')[0]];
+  const line = head + tail;
+  if (!WORDS.test(line.replace(ITEM, ''))) return QUESTION.test(line) ? 'asked' : 'said';
+  if (isOwnSentence(bare(head), bare(tail))) return 'said';
   const end = SENTENCE_END.exec(continued(after));
   if (end?.[0] === '?' && !startsAnew(after)) return 'asked';
-  const head = leading(before, line).split(SENTENCE_END).at(-1) ?? '';
-  const tail = startsAnew(after) ? '' : continued(after).slice(0, end?.index);
-  const sentence = `${head}${TAG}${tail}`.replace(/\s+/g, ' ');
+  const begin = leading(before, line).split(SENTENCE_END).at(-1) ?? '';
+  const rest = startsAnew(after) ? '' : continued(after).slice(0, end?.index);
+  const sentence = `${begin}${TAG}${rest}`.replace(/\s+/g, ' ');
   if (NEGATED.test(sentence)) return 'negated';
   if (POSTPONED.test(sentence)) return 'postponed';
-  return ASKED.test(sentence) ? 'asked' : 'said';
+  return ASKED.test(sentence) ? 'asked' : 'within';
+}
+
+const WORDS = /[\p{L}\p{N}]/u;
+const QUESTION = /[?？؟]/;
+/** What ends a sentence in any language; a colon and the like do not. */
+const FULL_STOP = /[.!?؟](?=["'”’»)\]*_~`]*(?:\s|$))|[。！？।]/;
+
+/** Other tags are no words. */
+const bare = (line: string) => line.replace(/<([\w-]+)(?:\s[^<>]*)?>[^<>]*<\/\1\s*>/g, '');
+
+/** Nothing else is in it, whatever its language. */
+function isOwnSentence(head: string, tail: string): boolean {
+  const end = FULL_STOP.exec(tail);
+  const around = `${head.split(FULL_STOP).at(-1)}${tail.slice(0, end?.index)}`;
+  return !WORDS.test(around) && !QUESTION.test(end?.[0] ?? '');
 }
 
 /** Behind a tag a capital letter begins a sentence. */

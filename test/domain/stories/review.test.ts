@@ -49,6 +49,48 @@ describe('words', () => {
     expect(said(...pieces)).toEqual(expected);
   });
 
+  test.each([
+    `Ich kann ${APPROVED} nicht geben.`,
+    `Noch kein ${APPROVED}, der Test fehlt.`,
+    `Sobald die Tests laufen, sage ich ${APPROVED}.`,
+    `Das wäre zu früh: ${APPROVED}`,
+    `Soll ich ${APPROVED} sagen?`,
+    `Je ne peux pas dire ${APPROVED}.`,
+    `Quand les tests passeront : ${APPROVED}`,
+    `Dois-je donner ${APPROVED} ?`,
+    `No puedo dar ${APPROVED} todavía.`,
+    `¿Debo decir ${APPROVED}?`,
+    `Cuando pasen las pruebas diré ${APPROVED}.`,
+    `我不能说 ${APPROVED}。`,
+    `测试通过后再说${APPROVED}`,
+    `${APPROVED} とはまだ言えません。`,
+    `テストが通ったら ${APPROVED} と言います。`,
+    `${APPROVED}？`,
+    `${APPROVED} って言っていいですか？`,
+    `아직 ${APPROVED} 아닙니다.`,
+    `Я не могу сказать ${APPROVED}.`,
+    `لا أستطيع أن أقول ${APPROVED} الآن.`,
+    `Não posso dar ${APPROVED} ainda.`,
+    `Henüz ${APPROVED} diyemem.`,
+    `Verdict: not yet ${APPROVED}`,
+  ])('with other words in its sentence it is no approval: %s', text => {
+    expect(said(text)).toEqual([]);
+  });
+
+  test.each([
+    `Alles ist gut. ${APPROVED}`,
+    `Tout va bien ! ${APPROVED}`,
+    `全部通过。${APPROVED}`,
+    `問題ありません。\n\n${APPROVED}\n`,
+    `**${APPROVED}**`,
+    `- ${APPROVED}`,
+    `Good. ${APPROVED} <promise>COMPLETE</promise>`,
+    `${APPROVED}. Nothing else to say.`,
+    `✅ ${APPROVED}`,
+  ])('as a sentence of its own it is one: %s', text => {
+    expect(said(text)).toEqual(['US-001 approved']);
+  });
+
   test('a verdict does not continue in another message', () => {
     const scanner = createReviewScanner();
     scanner.feed('<review story="US-001">appro');
