@@ -18,6 +18,7 @@ import {
   fileSize,
   readIfThere,
   readSlice,
+  tryTo,
   writePrivate,
 } from '../platform/files.ts';
 import { withAttachedGit } from '../platform/git.ts';
@@ -204,8 +205,9 @@ function readSideFiles(
 ): string | undefined {
   const take = (path: string | undefined) => {
     if (path === undefined) return undefined;
-    const content = readIfThere(path);
-    rmSync(path, { force: true });
+    // What cannot be read was not said.
+    const content = tryTo(() => readIfThere(path));
+    rmSync(path, { recursive: true, force: true });
     return content;
   };
   const reply = take(replyFile);

@@ -15,6 +15,7 @@ import type { Place } from '../fleet/place.ts';
 import { remoteLanes } from '../fleet/story-lanes.ts';
 import { textAt } from '../fleet/submit.ts';
 import { shownBranch, type Unit } from '../fleet/unit.ts';
+import { lastLanded } from '../fleet/units.ts';
 import type { RunUnit, RunWorld } from '../fleet/work-unit.ts';
 import { roomFor } from '../forge/again.ts';
 import type { Job, StoryLane } from '../opening/job.ts';
@@ -31,7 +32,7 @@ import { mergeTip, type NoteMerge, sentBackWords } from '../parallel/merging.ts'
 import { loadStories, policyOf } from '../run/stories/load.ts';
 import { limitsOf } from '../run/turns/goal.ts';
 import { newRunPaths } from '../store/paths.ts';
-import { prdPaths } from '../store/prd-paths.ts';
+import { ownFiles, prdPaths } from '../store/prd-paths.ts';
 import { isList } from '../store/tasks-file.ts';
 import { createIntegration } from '../workspace/integration.ts';
 import { openStoryBranch } from '../workspace/story-branch.ts';
@@ -168,12 +169,13 @@ function laneOf(unit: Unit, place: Place, world: RunWorld): StoryLane {
 async function mergeLanded(
   unit: Unit,
   { own, root }: Place,
-  { remote, env }: RunWorld,
+  { remote, env, database }: RunWorld,
   note: NoteMerge,
 ): Promise<readonly Conflict[] | Problem> {
-  const ref = `refs/heads/${shownBranch({ id: unit.parent ?? '', kind: 'prd', parent: null })}`;
-  const tip = await remote.tip(ref);
-  if (tip === undefined || isProblem(tip)) return tip ?? [];
+  // Whoever can push can have moved the branch: what has landed is on record.
+  const landed = await lastLanded(database, unit.parent ?? '').catch(() => undefined);
+  const tip = landed ?? unit.config.story?.tip;
+  if (tip === undefined) return [];
   // With what it was built on before it was sent back.
   const missing = await remote.bring([`refs/heads/ralph/${unit.parent}/*`]);
   if (missing) return missing;
@@ -181,7 +183,7 @@ async function mergeLanded(
   if (isProblem(branch)) return branch;
   const { tasks, folder = 'ralph' } = unit.config;
   const prd = prdPaths(root, folder);
-  const lists = [prd.tasks, prd.progress].map(path => path.slice(prd.root.length + 1));
+  const lists = ownFiles(prd).map(path => path.slice(prd.root.length + 1));
   const ownPaths = tasks === undefined ? lists : [tasks];
   return mergeTip(createIntegration(own, unit.id), branch, tip, ownPaths, note);
 }

@@ -94,9 +94,14 @@ export function flawOf({
   carry,
   headSha,
   repoUrl,
-}: Pick<Unit, 'id' | 'base' | 'carry' | 'headSha' | 'repoUrl'>): string | undefined {
-  if (!/^\w[\w-]*(\.[\w-]+)*$/.test(id)) return `${FORGED} its id is not a name`;
-  const commits = [base, carry, headSha].filter(commit => commit !== null);
+  parent = null,
+  config,
+}: Pick<Unit, 'id' | 'base' | 'carry' | 'headSha' | 'repoUrl'> & Partial<Pick<Unit, 'parent' | 'config'>>):
+  | string
+  | undefined {
+  const isName = (name: string) => /^\w[\w-]*(\.[\w-]+)*$/.test(name);
+  if (!isName(id) || (parent !== null && !isName(parent))) return `${FORGED} its id is not a name`;
+  const commits = [base, carry, headSha, config?.story?.tip ?? null].filter(commit => commit !== null);
   if (!commits.every(isCommit)) return `${FORGED} it names a commit that is not one`;
   if (!isAddress(repoUrl)) return `${FORGED} its repository has an address that git may not be given`;
   return undefined;

@@ -2,6 +2,8 @@
 import type { RunEvent } from '../domain/run/event.ts';
 import type { LoopResult } from '../domain/run/result.ts';
 import type { StopReason } from '../domain/run/stop-reason.ts';
+import { isCommit } from '../domain/text/commit.ts';
+import { parseObject } from '../domain/text/json.ts';
 import type { Problem } from '../domain/text/problem.ts';
 import type { LedgerLine } from '../store/journal.ts';
 import type { Database, Querying } from './database.ts';
@@ -398,6 +400,16 @@ export async function readLines(
     [id, after, most],
   );
   return rows as unknown as readonly LedgerLine[];
+}
+
+/** The commit that a list has landed last, as its ledger says. */
+export async function lastLanded(database: Querying, id: string): Promise<string | undefined> {
+  const { rows } = await database.query<{ line: string }>(
+    "select line from ralph.event where unit = $1 and type = 'landed' order by seq desc limit 1",
+    [id],
+  );
+  const commit = rows[0] && parseObject(rows[0].line)?.commit;
+  return isCommit(commit) ? commit : undefined;
 }
 
 /** All of it. */

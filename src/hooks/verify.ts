@@ -102,7 +102,7 @@ async function runAll(stop: Stop, state: SessionState, budget: number): Promise<
   // What cannot be looked at proves nothing.
   const kept = isProblem(protection) ? { sandbox: { restore: () => [unseen(protection)] } } : { protection };
   const watch = createIntegrityWatch({ ...kept, inputs, emit });
-  const results = await prove({
+  const seen = await prove({
     ...{ checks, iteration, cwd: root, root, env, emit, watch, clock: systemClock },
     paths: runPaths(projectPaths(root), state.runId).iteration(iteration),
     ...(wall && { sandbox: { checks: wall } }),
@@ -114,6 +114,8 @@ async function runAll(stop: Stop, state: SessionState, budget: number): Promise<
     timeLeft: () => until - systemClock.ticks(),
   }).finally(() => clearInterval(alive));
   const inputsChanged = watch.takeChanged();
+  const why = isProblem(protection) ? undefined : await protection?.committed();
+  const results = why === undefined ? seen : seen.map(each => ({ ...each, passed: false, voided: why }));
   return {
     results: [...results, ...unfinished(checks, results, budget)],
     contained: wall ? 'pid' : 'none',

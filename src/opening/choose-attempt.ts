@@ -1,6 +1,8 @@
 /** Which of several proven attempts at a task lands: a fresh reviewer sees their changes side by side. Where it has no answer, the smallest change. */
+import { fenced } from '../domain/run/loop-prompt.ts';
 import { formatProblem, isProblem } from '../domain/text/problem.ts';
 import { createRedactor } from '../domain/text/secrets.ts';
+import { createTagScanner, isStated } from '../domain/turn/spoken-tags.ts';
 import type { Attempt, Choice } from '../parallel/lane-work.ts';
 import { ensureFolder, writePrivate } from '../platform/files.ts';
 import { warn } from '../run/steps.ts';
@@ -14,7 +16,7 @@ import { makeCleanPlace } from '../workspace/clean-checkout.ts';
 const DIFF = 40_000;
 
 const TAG = 'choice';
-const CHOICE = /<choice>\s*(\w+)\s*<\/choice>/gi;
+const CHOICE = /<(\/?choice)\b/gi;
 
 export async function chooseAttempt(
   parts: RunContext,
@@ -28,7 +30,8 @@ export async function chooseAttempt(
   if (chosen) return { lane: chosen.lane, why: said?.why || 'the reviewer prefers it' };
   const best = Math.max(...attempts.map(({ score }) => score ?? 0));
   const watched = attempts.filter(({ score }) => (score ?? 0) === best);
-  const smallest = watched.reduce((one, other) => (other.diff.length < one.diff.length ? other : one));
+  const sizeOf = ({ diff }: Attempt) => diff?.length ?? Number.POSITIVE_INFINITY;
+  const smallest = watched.reduce((one, other) => (sizeOf(other) < sizeOf(one) ? other : one));
   const why =
     watched.length < attempts.length ? 'its checks notice the most faults' : 'its change is the smallest';
   return { lane: smallest.lane, why: `the reviewer named none of them, and ${why}` };
@@ -39,8 +42,11 @@ function promptFor(task: string, attempts: readonly Attempt[], env: RunContext['
   const shown = attempts.map(({ lane, diff, score }) => {
     const noticed =
       score === null ? '' : `\n\nIts checks notice ${score} % of the faults that were tried in it.`;
+    if (diff === undefined) return `## ${lane}${noticed}\n\nWhat it changed could not be found out.`;
     const cut = diff.length > DIFF ? `\n… ${diff.length - DIFF} more characters` : '';
-    return `## ${lane}${noticed}\n\n\`\`\`\`diff\n${redact(diff.slice(0, DIFF))}${cut}\n\`\`\`\``;
+    // What looks like a choice there is none, also when the prompt is printed back.
+    const text = redact(diff.slice(0, DIFF)).replace(CHOICE, '< $1');
+    return `## ${lane}${noticed}\n\n${fenced(`${text}${cut}`, 'diff')}`;
   });
   return `${[
     '# Choose one of several solutions',
@@ -80,14 +86,23 @@ async function ask(parts: RunContext, prompt: string): Promise<Choice | undefine
       ),
     );
     const words = report?.outcome.kind === 'completed' ? report.turn.lastWords : '';
-    const lane = [...words.matchAll(CHOICE)].at(-1)?.[1];
-    return lane === undefined
-      ? undefined
-      : {
-          lane,
-          why: words.replace(CHOICE, '').trim().slice(0, 300),
-        };
+    const chosen = choiceIn(words);
+    return chosen && { lane: chosen.lane, why: words.replaceAll(chosen.tag, '').trim().slice(0, 300) };
   } finally {
-    place.remove();
+    await place.remove();
   }
+}
+
+/** The last one that is said: in code, in a quotation or denied it is none. */
+function choiceIn(words: string): { readonly lane: string; readonly tag: string } | undefined {
+  let chosen: { readonly lane: string; readonly tag: string } | undefined;
+  const scanner = createTagScanner(TAG, {
+    found({ whole, content, place }) {
+      if (isStated(place())) chosen = { lane: content.trim(), tag: whole };
+      return undefined;
+    },
+  });
+  scanner.feed(words);
+  scanner.boundary();
+  return chosen;
 }

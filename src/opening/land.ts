@@ -258,7 +258,7 @@ async function arrive(
 
 /** The index may not be in line with a branch that was moved when somebody was cut off. */
 async function finishLast(run: EndedRun, tell: (text: string) => void): Promise<Problem | undefined> {
-  const record = recordOf(run);
+  const record = landedAs(run);
   const { id, project, env } = run;
   if (!record) return undefined;
   const own = await openOwnGit({ cwd: project.root, env });
@@ -269,13 +269,14 @@ async function finishLast(run: EndedRun, tell: (text: string) => void): Promise<
   return moveBranch(own, { branch, base, tip }, outsideOwner(own, id, tell));
 }
 
-function recordOf({ paths }: EndedRun): Record | undefined {
+/** Where `ralph land` has put what the run left; undefined: it has not. */
+export function landedAs({ paths }: Pick<EndedRun, 'paths'>): Record | undefined {
   const record = parseObject(tryTo(() => readIfThere(paths.state.landed)) ?? '');
   return record && 'commit' in record ? (record as unknown as Record) : undefined;
 }
 
 function whereNow(run: EndedRun): string | undefined {
-  const record = recordOf(run);
+  const record = landedAs(run);
   return record && `it has landed on ${record.branch} already, as ${record.commit.slice(0, 12)}`;
 }
 

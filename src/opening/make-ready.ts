@@ -1,5 +1,6 @@
 /** Makes the place of a run ready for its agent, and keeps what that may not change. */
 import { isProblem, type Problem } from '../domain/text/problem.ts';
+import { isInMemory } from '../platform/apart.ts';
 import type { RunContext } from '../run/turns/context.ts';
 import { runCommand } from '../run/turns/run-command.ts';
 import { ACTIVE_FILE } from '../store/prd-paths.ts';
@@ -33,14 +34,26 @@ export async function makeReady(
   const unset = lane && (await runCommand(context, 'laneSetup'));
   if (unset) return unset;
   lane?.done();
-  const protection = await protectionOf(context, given.ralphDir);
+  const protection = context.protection ?? (await protectionOf(context, given.ralphDir));
   if (isProblem(protection)) return protection;
+  if (context.sandbox && context.sandbox.contained !== 'none') protection?.nothingLives();
   const included = await includedIn(context, isMerged || settings.proof !== 'place');
   return isProblem(included) ? included : { ...context, protection, included };
 }
 
+/** Keeps what the agent may not change while the sandbox is opened, which takes as long. undefined: `setup` comes first, or there is nothing to keep. */
+export async function protectEarly(
+  parts: Protected,
+  { worktree, given }: Workplace,
+  { isFresh = false, child }: Pick<RunRequest, 'isFresh' | 'child'>,
+) {
+  return worktree?.isUnready || isFresh || child?.laneSetUp ? undefined : protectionOf(parts, given.ralphDir);
+}
+
+type Protected = Pick<RunContext, 'settings' | 'cwd' | 'env' | 'paths' | 'past'>;
+
 /** With `only` everything else is protected, new files included. `list`: the folder of a story list, whose rules are its own. */
-async function protectionOf({ settings, cwd, env, paths, past }: RunContext, list: string | undefined) {
+async function protectionOf({ settings, cwd, env, paths, past }: Protected, list: string | undefined) {
   const { protect, only, protectNew } = settings;
   const isOnly = only.length > 0;
   if (!isOnly && protect.length === 0) return undefined;
@@ -61,7 +74,7 @@ async function protectionOf({ settings, cwd, env, paths, past }: RunContext, lis
 
 /** What a clean checkout needs beside the files of git; undefined: there will be none. */
 async function includedIn(
-  { settings, cwd, env, paths, past }: RunContext,
+  { settings, cwd, env, paths, past, sandbox }: RunContext,
   isClean: boolean,
 ): Promise<Included | Problem | undefined> {
   const wants = isClean ? '--proof clean' : settings.mutate ? '--mutate' : undefined;
@@ -70,6 +83,8 @@ async function includedIn(
     return { where: wants, what: 'a clean copy of the work needs a git repository', fix };
   }
   if (!isClean) return undefined;
+  const hidden = sandbox?.contained === 'pid' ? placeInMemory(env) : undefined;
+  if (hidden) return hidden;
   const { prepared } = past();
   const unfit = prepared ? undefined : await unfitAt({ cwd, env });
   if (unfit) return unfit;
@@ -79,6 +94,14 @@ async function includedIn(
     keepIn: paths.state.kept,
     recall: prepared && (prepared.included ?? null),
   });
+}
+
+function placeInMemory(env: RunContext['env']): Problem | undefined {
+  const names = ['TMPDIR', 'TMP', 'TEMP', 'HOME'].filter(name => isInMemory(env[name] ?? '/'));
+  const [where] = names;
+  if (where === undefined) return undefined;
+  const what = `it is ${env[where]}: of that folder a contained clean proof has one of its own, which is empty`;
+  return { where, what, fix: 'name one on a disk, or use a sandbox' };
 }
 
 async function unfitAt(place: Place): Promise<Problem | undefined> {

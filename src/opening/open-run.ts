@@ -47,7 +47,7 @@ import { withLock } from '../workspace/lock.ts';
 import { worktreeAgain } from '../workspace/worktree-again.ts';
 import type { Job, LaneRuns, Workplace } from './job.ts';
 import { laneSettings } from './jobs/parallel.ts';
-import { makeReady } from './make-ready.ts';
+import { makeReady, protectEarly } from './make-ready.ts';
 import { type ResumedRun, reopen } from './reopen.ts';
 import { beginRepository } from './repository-start.ts';
 import { chooseSandbox, openSandbox } from './sandbox.ts';
@@ -135,13 +135,19 @@ async function open(request: RunRequest, later: Later): Promise<OpenedRun | Prob
   const { agents, reviewer } = request;
   const adapters = [...agents, ...(reviewer ? [reviewer] : [])].map(({ adapter }) => adapter);
   const among = amongOthers(request, workplace);
-  const sandbox = await openSandbox(chosen, { ...request, ...world, cwd, paths, adapters, among });
+  const here = { ...request, ...world, cwd, paths };
+  const [sandbox, protection] = await Promise.all([
+    openSandbox(chosen, { ...here, adapters, among }),
+    protectEarly(here, workplace, request),
+  ]);
   if (isProblem(sandbox)) return sandbox;
   later(sandbox.close);
+  if (isProblem(protection)) return protection;
   const hooks = openHooks({ command: job.command, settings, paths, cwd, sandboxed }, env, world.emit);
   later(() => hooks.door?.close());
   const flags = file.given?.flags ?? {};
-  const context = contextOf(request, { ...world, ...{ sandbox, cwd, hooks, paths, start, flags } });
+  const opened = { ...world, ...{ sandbox, cwd, hooks, paths, start, flags, protection } };
+  const context = contextOf(request, opened);
   const whole = await makeReady(context, workplace, request);
   if (isProblem(whole)) return whole;
   const steps = await workplace.steps(whole, laneRuns(whole));
@@ -258,7 +264,9 @@ function openWorld(request: RunRequest, { id, workplace, clock }: Opening, later
 }
 
 type Opened = EngineWorld &
-  Pick<RunContext, 'cwd' | 'hooks' | 'paths' | 'sandbox' | 'start' | 'flags'> & { readonly sandbox: Sandbox };
+  Pick<RunContext, 'cwd' | 'hooks' | 'paths' | 'sandbox' | 'start' | 'flags' | 'protection'> & {
+    readonly sandbox: Sandbox;
+  };
 
 function contextOf(request: RunRequest, opened: Opened): RunContext {
   const { project, settings, agents, reviewer, env, resumed, random, ownChecks, onChildEvent, sendCommit } =
@@ -268,7 +276,7 @@ function contextOf(request: RunRequest, opened: Opened): RunContext {
   return {
     ...opened,
     ...{ stopping, abort, project, settings, agent: agents[0], ownChecks, onChildEvent, sendCommit },
-    ...{ protection: undefined, included: undefined },
+    included: undefined,
     roster: createRoster(agents, limits),
     ...(reviewer && { reviewers: createRoster([reviewer, ...agents.slice(1)], limits) }),
     ...tracingOf(settings, env, opened.runId),

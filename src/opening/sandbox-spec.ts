@@ -13,6 +13,7 @@ import { dirname, join, relative, resolve } from 'node:path';
 import type { AgentNeeds } from '../agents/agent.ts';
 import { ADAPTERS } from '../agents/registry.ts';
 import type { SandboxSettings } from '../config/settings-shape.ts';
+import type { Violation } from '../domain/run/evidence.ts';
 import { RUN_UNASKED } from '../domain/text/known-files.ts';
 import { isProblem, type Problem } from '../domain/text/problem.ts';
 import { ensureFolder, isBelow, tryTo, writePrivate } from '../platform/files.ts';
@@ -22,6 +23,7 @@ import type { ContainerOptions, Network, SandboxSpec } from '../sandbox/provider
 import type { ProjectPaths } from '../store/paths.ts';
 import { statePaths } from '../store/state.ts';
 import { findRepository, type Repository } from '../workspace/repository.ts';
+import { keepReplacements } from './replaced-objects.ts';
 
 export interface SpecInput {
   readonly settings: SandboxSettings;
@@ -43,6 +45,8 @@ export interface PlannedSpec {
   readonly links: ReadonlyMap<string, string>;
   /** Where a rebase that is left unfinished says what is run when it continues. */
   readonly todos: readonly string[];
+  /** Puts back what git shows in place of other objects. */
+  restoreReplaced(): readonly Violation[];
 }
 
 export async function planSpec(input: SpecInput): Promise<PlannedSpec | Problem> {
@@ -99,6 +103,7 @@ export async function planSpec(input: SpecInput): Promise<PlannedSpec | Problem>
     absent: trusted.filter(path => !isThere(path) && !path.endsWith('/.ralph-active')),
     links: linksTo(trusted, roots),
     todos: gitDirectories(repo).map(path => join(path, 'rebase-merge/git-rebase-todo')),
+    restoreReplaced: repo ? keepReplacements(repo) : () => [],
   };
 }
 
@@ -227,10 +232,10 @@ function trustedPaths(
 /** Ralph's state, and what other programs run without being asked. */
 const TRUSTED_FILES = ['.ralph', '.ralph-active', ...RUN_UNASKED];
 
-/** Files of a git directory that decide what git runs, or where it looks for the rest. */
+/** Files of a git directory that decide what git runs, where it looks for the rest, or what it takes for the history. */
 const GIT_FILES = [
   ...['hooks', 'config', 'config.worktree', 'commondir', 'gitdir', 'info/attributes'],
-  ...['objects/info/alternates', 'objects/info/http-alternates'],
+  ...['objects/info/alternates', 'objects/info/http-alternates', 'info/grafts'],
 ];
 
 function gitDirectories(repo: Repository | undefined): readonly string[] {
@@ -245,6 +250,10 @@ function gitTrusted(repo: Repository | undefined): readonly string[] {
   const link = join(repo.top, '.git');
   return [
     ...gitDirectories(repo).flatMap(path => GIT_FILES.map(file => join(path, file))),
+    // It hides history. Where some is hidden already, a fetch may bring more of it.
+    ...gitDirectories(repo)
+      .map(path => join(path, 'shallow'))
+      .filter(path => !existsSync(path)),
     ...(lstatSync(link, { throwIfNoEntry: false })?.isFile() ? [link] : []),
   ];
 }

@@ -153,7 +153,7 @@ function createDenials(deny: (what: string) => void) {
 
 /** What programs outside would obey is as it was: moved aside where the sandbox could not forbid it. */
 function restore(
-  { absent, links, todos }: PlannedSpec,
+  { absent, links, todos, restoreReplaced }: PlannedSpec,
   { root }: ProjectPaths,
   aside: string,
 ): readonly Violation[] {
@@ -173,6 +173,7 @@ function restore(
     ...todos
       .filter(runsCommands)
       .map(path => away(path, 'a rebase that was left unfinished and runs commands when it continues')),
+    ...restoreReplaced(),
   ];
 }
 

@@ -77,7 +77,7 @@ async function begin(
 ): Promise<Problem | string | undefined> {
   const { past, emit } = world;
   const { board } = past();
-  if (board) return reconcile(parts, world, integration, board);
+  if (board) return reconcile({ parts, work }, world, integration, board);
   const { base, isThere } = await startOf(integration, work.branch);
   if (base === undefined)
     return 'There is no commit to start from: `git commit --allow-empty -m start` makes one.';
@@ -142,7 +142,7 @@ async function firstTip(work: LaneWork, { clock }: EngineWorld, integration: Int
 }
 
 async function reconcile(
-  parts: RunContext,
+  { parts, work }: Pick<CoordinatorOptions, 'parts' | 'work'>,
   { emit }: EngineWorld,
   integration: Integration,
   board: Board,
@@ -154,7 +154,7 @@ async function reconcile(
   if (isProblem(tree)) return formatProblem(tree);
   if (open?.candidate) {
     const { number, commit } = open.candidate;
-    const inputs = await changedInputs({ parts, integration }, board.base, commit);
+    const inputs = await changedInputs({ parts, integration, work, board: () => board }, commit, open.story);
     emit({ type: 'landed', story: open.story, number, commit, tree, ...inputs });
   } else if (now !== board.tip) return movedWords(integration);
   await integration.deliver(now, board.base);
@@ -274,7 +274,7 @@ async function chooseOne(
       return {
         lane,
         head,
-        diff: isProblem(diff) ? '' : diff,
+        diff: isProblem(diff) ? undefined : diff,
         cost: laneUsage(rest)?.cost ?? null,
         score: scoreOf(childOf(parts, board, lane)),
       };

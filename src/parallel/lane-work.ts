@@ -84,7 +84,8 @@ export interface LaneWork {
 export interface Attempt {
   readonly lane: string;
   readonly head: string;
-  readonly diff: string;
+  /** undefined: it could not be found out. */
+  readonly diff: string | undefined;
   readonly cost: number | null;
   /** Percent of the faults in it that the checks notice; null: not tried. */
   readonly score: number | null;

@@ -339,7 +339,7 @@ export async function handIn(
   if (unkept) return fail(unkept);
   parts.emit({ ...end, ledger });
   if (work.choose && !lane.sentBack && !lane.isRound) {
-    const why = 'it is proven, and is compared with the others';
+    const why = 'it is proven; of those that are proven one lands';
     parts.emit({ type: 'lane-kept', story: lane.id, why, needsYou: false, commit });
   } else {
     const conflicts = openConflicts(world, lane.id, child);

@@ -15,8 +15,7 @@ async function bareWork(
 ): Promise<string | Problem> {
   const tree = await integration.own.treeOf(head);
   if (isProblem(tree)) return tree;
-  const files = await filesOf(integration, base, ownPaths);
-  const bare = await integration.withFiles(tree, files);
+  const bare = await integration.withFilesOf(tree, base, ownPaths);
   if (isProblem(bare) || bare === tree) return isProblem(bare) ? bare : head;
   return integration.commit({
     tree: bare,
@@ -24,14 +23,6 @@ async function bareWork(
     message: "Ralph's own files as they were",
     date: 0,
   });
-}
-
-async function filesOf(
-  integration: Integration,
-  commit: string,
-  paths: readonly string[],
-): Promise<readonly OwnFile[]> {
-  return Promise.all(paths.map(async path => [path, await integration.readFile(commit, path)] as const));
 }
 
 export interface Work {
@@ -108,7 +99,7 @@ export async function mergeTip(
   if (isProblem(bare)) return bare;
   const merged = await integration.merge(tip, bare);
   if (isProblem(merged)) return merged;
-  const tree = await integration.withFiles(merged.tree, await filesOf(integration, head, ownPaths));
+  const tree = await integration.withFilesOf(merged.tree, head, ownPaths);
   if (isProblem(tree)) return tree;
   const { conflicts } = merged;
   const message = conflicts.length === 0 ? 'Merge what has landed meanwhile' : WITH_CONFLICTS;
@@ -149,7 +140,7 @@ export async function unsolved(
   return marked;
 }
 
-/** What this commit takes away of what was landed before: `a.txt of US-001`, `3 lines of b.txt of US-001`. */
+/** What this commit takes away of what was landed before: `a.txt of US-001`, `3 lines of b.txt of US-001`. A file that it has removed and that is back, too. */
 export async function removedWork(
   integration: Integration,
   { base, landed }: { readonly base: string; readonly landed: readonly Pick<Landed, 'story' | 'commit'>[] },
@@ -158,17 +149,23 @@ export async function removedWork(
 ): Promise<readonly string[] | Problem> {
   const own = await integration.changedLines(tip, commit, ownPaths);
   if (isProblem(own)) return own;
-  const less = [...own].filter(([, { removed, isGone }]) => isGone || removed.length > 0);
+  const less = [...own].filter(
+    ([, { removed, isGone, isNew, isOpaque }]) => isGone || isNew || isOpaque || removed.length > 0,
+  );
   const found: string[] = [];
   let before = base;
   for (const { story, commit: theirs } of less.length === 0 ? [] : landed) {
     const work = await integration.changedLines(before, theirs, ownPaths);
     if (isProblem(work)) return work;
     for (const [path, now] of less) {
-      const { added = [], isNew = false } = work.get(path) ?? {};
-      const had = new Set(added);
+      const earlier = work.get(path);
+      if (!earlier) continue;
+      const had = new Set(earlier.added);
       const count = now.removed.filter(line => had.has(line)).length;
-      if (now.isGone && (isNew || count > 0)) found.push(`${path} of ${story}`);
+      // Of what git shows no lines nobody can say what is left of theirs.
+      const isUnclear = !earlier.isGone && (now.isOpaque || earlier.isOpaque);
+      const isGone = now.isGone && (earlier.isNew || count > 0);
+      if (isGone || isUnclear || (now.isNew && earlier.isGone)) found.push(`${path} of ${story}`);
       else if (count > 0) found.push(`${count} ${count === 1 ? 'line' : 'lines'} of ${path} of ${story}`);
     }
     before = theirs;

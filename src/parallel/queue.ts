@@ -16,7 +16,7 @@ import { diskTrouble } from '../platform/disk.ts';
 import { errorWords } from '../platform/error-words.ts';
 import { warn } from '../run/steps.ts';
 import type { RunContext } from '../run/turns/context.ts';
-import { inputsAmong } from '../workspace/check-inputs.ts';
+import { inputsAmong, isSameInput } from '../workspace/check-inputs.ts';
 import type { Integration } from '../workspace/integration.ts';
 import { discardWorktree } from '../workspace/remove-worktree.ts';
 import { checkCandidate } from './candidate-checks.ts';
@@ -189,11 +189,8 @@ const EMPTY =
   'there is no change in it that has not landed already: either nothing had to be done, or the work is gone from its folder';
 
 /** Compare and swap: whoever moved the branch in between is not overwritten. */
-async function land(
-  { integration, parts, board, work, runId, places }: QueueWorld,
-  entry: Queued,
-  candidate: Candidate,
-): Promise<string | undefined> {
+async function land(world: QueueWorld, entry: Queued, candidate: Candidate): Promise<string | undefined> {
+  const { integration, parts, board, work, runId, places } = world;
   const { number, commit, tip } = candidate;
   const isThere = (await integration.tip()) === commit || (await integration.swap(tip, commit));
   if (isProblem(isThere)) return formatProblem(isThere);
@@ -214,7 +211,12 @@ async function land(
   if (moved !== undefined) warn(parts.emit, moved);
   const child = laneOf(board(), entry.story)?.runs.at(-1) ?? '';
   work.landed(entry.story, endedChild({ parts }, child));
-  parts.emit({ type: 'landed', story: entry.story, number, commit, tree: isProblem(tree) ? '' : tree });
+  const inputs = await changedInputs(world, commit, entry.story);
+  parts.emit({
+    type: 'landed',
+    ...{ story: entry.story, number, commit, tree: isProblem(tree) ? '' : tree },
+    ...inputs,
+  });
   work.record?.(entry.story);
   await places.close(entry.story);
   await clearAway(parts, worktreeName(runId, { id: entry.story }, board()), commit);
@@ -229,19 +231,30 @@ export async function movedWords(integration: Integration): Promise<string> {
   return `${others}, and not by Ralph: nothing lands on what nobody checked. What has landed is kept; to continue from what is there now, start again from that branch.`;
 }
 
-/** What the checks rest on and somebody has changed since the run began. */
+/** What the checks rest on and somebody has changed since the run began; `commit`: with the work of that lane. */
 export async function changedInputs(
-  { parts, integration: { own } }: Pick<QueueWorld, 'parts' | 'integration'>,
-  base: string,
+  {
+    parts,
+    integration: { own, readFile },
+    work,
+    board,
+  }: Pick<QueueWorld, 'parts' | 'integration' | 'work' | 'board'>,
   commit: string,
+  lane: string,
 ): Promise<{ readonly inputsChanged?: readonly string[] }> {
-  const { project, settings } = parts;
+  const { base, landed } = board();
+  const checks = work.checksFor(new Set([...landed.map(({ story }) => story), lane]));
+  const options = { cwd: parts.project.root, commands: checks.map(({ command }) => command) };
   const changed = await own.changedPaths(`${base}^{tree}`, `${commit}^{tree}`);
   // What cannot be looked at may be anything.
   if (isProblem(changed)) return { inputsChanged: [formatProblem(changed)] };
   const here = changed.filter(({ path }) => path.startsWith(own.prefix));
   const paths = here.map(({ path }) => path.slice(own.prefix.length));
-  const inputsChanged = inputsAmong(paths, { cwd: project.root, commands: settings.checks });
+  const inputsChanged: string[] = [];
+  for (const path of inputsAmong(paths, options)) {
+    const texts = [base, commit].map(at => readFile(at, `${own.prefix}${path}`));
+    if (!isSameInput(path, await Promise.all(texts), options)) inputsChanged.push(path);
+  }
   return inputsChanged.length === 0 ? {} : { inputsChanged };
 }
 

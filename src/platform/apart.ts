@@ -18,6 +18,7 @@ import {
 import { homedir, tmpdir } from 'node:os';
 import { dirname, isAbsolute, join, relative, resolve } from 'node:path';
 import type { Command, Span } from './confinement.ts';
+import { timesTell } from './disk.ts';
 import { isBelow, tryTo } from './files.ts';
 import { sha256 } from './hash.ts';
 
@@ -48,18 +49,28 @@ export function createViews(state: string): (command: Apart) => readonly Mount[]
     for (const path of [...own, ...shown]) makePlace(path, covers);
     const ways = [room, state, ...own, ...hide];
     const isSeen = (path: string) =>
-      !own.some(each => isBelow(path, each)) || shown.some(each => isBelow(path, each));
+      !isInMemory(path) &&
+      (!own.some(each => isBelow(path, each)) || shown.some(each => isBelow(path, each)));
     // Where the home is a folder for temporary files, the room lies in what is to be hidden.
     const around = hide.filter(at => isSeen(at) && isBelow(room, at));
     const laid = around.map((at, index) => ({ at, from: folderIn(room, 'around', String(index)) }));
-    const roots = without ? [...usersFolders(command, own), ...shown.slice(1)] : [];
-    const asBefore = roots.flatMap(root => before({ root, without, room, ways }));
-    for (const at of around) makePlace(at, asBefore);
+    const session = realFolder(sessionOf(command.env))[0];
+    const asBefore = (roots: readonly string[]) =>
+      without
+        ? roots.flatMap(root =>
+            before({ root, without, room, ways, isUnsure: root === session && !timesTell(root) }),
+          )
+        : [];
+    // Folders for temporary files may lie in a folder of the user: they lie over what is shown of that.
+    const outer = asBefore(usersFolders(command, own));
+    const inner = asBefore(shown.slice(1));
+    for (const at of around) makePlace(at, [...outer, ...inner]);
     if (around.length > 0) makePlace(room, laid);
     return [
+      ...outer,
       ...covers,
       ...shown.map(at => ({ at, from: realpathSync(at) })),
-      ...asBefore,
+      ...inner,
       ...laid,
       ...(around.length > 0 ? [{ at: room, from: realpathSync(room) }] : []),
       ...hide.filter(at => isSeen(at) && !around.includes(at)).map(at => ({ at })),
@@ -68,7 +79,10 @@ export function createViews(state: string): (command: Apart) => readonly Mount[]
   };
 }
 
-const IN_MEMORY = ['/dev/shm', '/dev/mqueue'];
+export const IN_MEMORY = ['/dev/shm', '/dev/mqueue'];
+
+/** A command that is kept apart sees nothing of it. */
+export const isInMemory = (path: string) => IN_MEMORY.some(folder => isBelow(path, folder));
 
 /** Where a system has folders that everybody may write: `/tmp`, `/var/tmp`, `/run/lock`, `/var/crash` and the like. */
 const SYSTEM = ['/', '/run', '/var', '/var/lib', '/var/spool'];
@@ -90,12 +104,14 @@ function temporaryFolders({ env, room }: Apart): readonly string[] {
 
 /** The home, and what is around the work. One below a folder for temporary files is among those that are named, or is not seen at all. */
 function usersFolders({ env, hide = [] }: Apart, own: readonly string[]): readonly string[] {
-  const session = env.XDG_RUNTIME_DIR || `/run/user/${process.getuid?.()}`;
-  const all = [homeOf(env), ...realFolder(session), ...hide.map(folder => dirname(folder))];
-  const fit = [...new Set(all)].filter(path => path !== '/' && !own.some(folder => isBelow(path, folder)));
+  const all = [homeOf(env), ...realFolder(sessionOf(env)), ...hide.map(folder => dirname(folder))];
+  const isFit = (path: string) =>
+    path !== '/' && !isInMemory(path) && !own.some(folder => isBelow(path, folder));
+  const fit = [...new Set(all)].filter(isFit);
   return fit.filter(path => !fit.some(other => other !== path && isBelow(path, other)));
 }
 
+const sessionOf = (env: Command['env']) => env.XDG_RUNTIME_DIR || `/run/user/${process.getuid?.()}`;
 const homeOf = (env: Command['env']) => realFolder(env.HOME || homedir())[0] ?? '/';
 
 function realFolder(path: string | undefined): readonly string[] {
@@ -153,6 +169,8 @@ interface Look {
   readonly root: string;
   readonly without: Span | undefined;
   readonly room: string;
+  /** In memory, where the times of a file do not tell whether it was written: none is shown. */
+  readonly isUnsure: boolean;
   /** Paths that something else lies over: what leads to them stays. */
   readonly ways: readonly string[];
 }
@@ -177,7 +195,14 @@ function asItWas(look: Look): readonly Mount[] {
     else empty.add(emptied(look, folder));
   }
   const shown = mounts.filter(({ at }) => ![...empty].some(each => isBelow(at, each)));
-  return [...shown, ...[...empty].flatMap(folder => laidOut(look, folder, []))];
+  return [...shown, ...[...empty].flatMap(folder => waysAlone(look, folder))];
+}
+
+/** Nothing of it is left but what leads to what must stay. */
+function waysAlone(look: Look, folder: string): readonly Mount[] {
+  const leads = entriesOf(folder).filter(({ path }) => look.ways.some(way => isBelow(way, path)));
+  const further = leads.filter(({ path }) => !look.ways.includes(path));
+  return [...laidOut(look, folder, leads), ...further.flatMap(({ path }) => waysAlone(look, path))];
 }
 
 /** Where to empty what cannot be laid out: some way above it, unless that leads to what must stay. */
@@ -193,14 +218,15 @@ interface Changed {
 }
 
 /** Folders with something new in them, the outer ones first. */
-function changedIn({ root, without, ways }: Look): readonly Changed[] {
+function changedIn({ root, without, ways, isUnsure }: Look): readonly Changed[] {
   const changed: Changed[] = [];
   const queue = [root];
+  const leading = new Set(ways.flatMap(foldersTo));
   let left = LOOKED_AT;
   for (const folder of queue) {
     const entries = entriesOf(folder);
-    const isWay = ({ path }: Entry) => ways.some(way => isBelow(way, path));
-    const old = entries.filter(entry => isWay(entry) || !isWithin(entry.stat, without));
+    const isNew = (stat: Stats) => isWithin(stat, without) || (isUnsure && stat.isFile());
+    const old = entries.filter(({ path, stat }) => leading.has(path) || !isNew(stat));
     if (old.length < entries.length) changed.push({ folder, old });
     const folders = old.filter(({ path, stat }) => stat.isDirectory() && !ways.includes(path));
     queue.push(...folders.map(({ path }) => path));
@@ -208,6 +234,11 @@ function changedIn({ root, without, ways }: Look): readonly Changed[] {
     if (left < 0) break;
   }
   return changed;
+}
+
+/** It is one of them. */
+function foldersTo(path: string): readonly string[] {
+  return dirname(path) === path ? [path] : [...foldersTo(dirname(path)), path];
 }
 
 interface Entry {
@@ -236,6 +267,8 @@ function isNewFile(path: string, span: Span | undefined): boolean {
 }
 
 function laidOut({ room }: Look, folder: string, old: readonly Entry[]): readonly Mount[] {
+  const mode = tryTo(() => statSync(folder).mode);
+  if (mode === undefined) return []; // it has gone meanwhile
   const from = folderIn(room, 'before', sha256(folder));
   const seen = old.flatMap(({ name, path, stat }): readonly Mount[] => {
     const place = join(from, name);
@@ -243,6 +276,6 @@ function laidOut({ room }: Look, folder: string, old: readonly Entry[]): readonl
     else putPlace(place, stat);
     return stat.isSymbolicLink() ? [] : [{ at: path, from: path }];
   });
-  chmodSync(from, (statSync(folder).mode & 0o777) | 0o700); // Ralph must be able to remove it
+  chmodSync(from, (mode & 0o777) | 0o700); // Ralph must be able to remove it
   return [{ at: folder, from }, ...seen];
 }

@@ -24,6 +24,8 @@ export interface CaptureOptions {
   readonly isQuiet?: boolean;
   /** The wall it runs behind. */
   readonly confinement?: Confinement | undefined;
+  /** Gets the number of its process. */
+  readonly started?: (pid: number | undefined) => void;
   /** What it reads. */
   readonly input?: Buffer | undefined;
 }
@@ -51,6 +53,7 @@ export async function capture(
     ...(options.timeout && { timeout: options.timeout }),
     ...(options.input && { input: options.input }),
   });
+  options.started?.(child.pid);
   // Asked first: a git that is killed leaves its locks behind.
   const abort = () => child.stop('aborted', 'briefly');
   options.signal?.addEventListener('abort', abort);

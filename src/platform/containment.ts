@@ -6,6 +6,7 @@
 import {
   accessSync,
   constants,
+  existsSync,
   lstatSync,
   mkdirSync,
   readdirSync,
@@ -17,11 +18,11 @@ import {
 import { release, tmpdir } from 'node:os';
 import { delimiter, join, relative, resolve } from 'node:path';
 import type { Env } from '../domain/text/secret-values.ts';
-import { createViews, type Mount } from './apart.ts';
+import { createViews, IN_MEMORY, isInMemory, type Mount } from './apart.ts';
 import { capture } from './capture.ts';
 import type { Among, Command, Confinement } from './confinement.ts';
 import { errorCode, errorWords } from './error-words.ts';
-import { readIfThere, tryTo, writeAtomic } from './files.ts';
+import { isBelow, readIfThere, tryTo, writeAtomic } from './files.ts';
 import { sha256 } from './hash.ts';
 import { findProgram } from './programs.ts';
 
@@ -61,16 +62,18 @@ async function tryRecipes(world: ContainmentWorld): Promise<Containment> {
     if (!prefix) continue;
     const views = createViews(realpathSync(world.hide));
     const wall = wallOf(rooms, command => {
-      const { room, hide = [], among } = command;
+      const { room, hide = [], among, cwd } = command;
       if (room === undefined && hide.length === 0 && !among) return prefix;
       const others = among ? [realpathSync(among.folder)] : [];
       const covered = hide.map(folder => realpathSync(folder));
       // Ralph's state comes last where folders were laid out anew: they have brought it back.
       return room === undefined
         ? prefixOf(recipe, world, {
+            cwd,
             mounts: [...hidden(), ...covered.map(at => ({ at })), ...(among ? aloneIn(among) : [])],
           })
         : prefixOf(recipe, world, {
+            cwd,
             mounts: [...views({ ...command, room, hide: [...covered, ...others, ...rooms] }), stateOf(world)],
             isApart: true,
           });
@@ -93,7 +96,8 @@ async function tryRecipes(world: ContainmentWorld): Promise<Containment> {
 
 /** Where the rooms of all proofs of this user are: nothing that is contained sees them, but for the one that it was given. */
 function roomsOfUser(): readonly string[] {
-  return [tmpdir(), '/var/tmp'].flatMap(folder => {
+  const folders = [tmpdir(), '/var/tmp'].filter(folder => !isInMemory(folder));
+  return folders.flatMap(folder => {
     const rooms = join(tryTo(() => realpathSync(folder)) ?? folder, `ralph-rooms-${process.getuid?.()}`);
     tryTo(() => mkdirSync(rooms, { mode: 0o700 }));
     const stat = tryTo(() => lstatSync(rooms));
@@ -156,6 +160,8 @@ const isShownAgain = ({ at, from }: Mount) => at === from;
 /** What a command sees of the files. */
 interface Seen {
   readonly mounts: readonly Mount[];
+  /** Where it runs. */
+  readonly cwd?: string;
   /** It shares no memory with other commands either. */
   readonly isApart?: true;
 }
@@ -240,19 +246,31 @@ function inNamespaces(program: Programs, { isApart }: Seen, user: readonly strin
  * is a stop like any other. It may have rights that the command has not: it starts nothing but what it was given by its path.
  * What is to be seen somewhere may be below a folder that is covered by then: so the whole tree is put aside first, and covered last.
  * Where it stands is looked up again: from the folder that it was started in, `..` would lead to what lies below.
- * What is shown where it was may have gone since somebody looked, as files of a cache do: then there is nothing to show.
+ * What is shown where it was, or where something lies over it, may have gone since somebody looked, as files of a cache do: then there is
+ * nothing to show. One program mounts all by a table; where that fails, each is mounted over it by one, which says whether it had gone.
  */
 const INIT = `sleep=$1 mount=$2 mkdir=$3 all=$4 binds=$5 covers=$6; shift 6
 must() { "$@" || { [ $? -gt 128 ] && exit 143; exit 125; } }
 cover() { [ ! -d "$1" ] || must "$mount" -t tmpfs -o "$2" none "$1"; }
+is_gone() { [ ! -e "$1" ] && [ ! -L "$1" ]; }
+bind() { is_gone "$2" || { [ "$1" = "$2" ] && is_gone "$all/all$1"; } || "$mount" --rbind "$all/all$1" "$2" || is_gone "$2" || must false; }
 if [ $binds -gt 0 ]; then
   cover "$all" mode=0700; must "$mkdir" "$all/all"; must "$mount" --rbind / "$all/all"
-  while [ $binds -gt 0 ]; do
-    [ "$1" = "$2" ] && may=,nofail || may=
-    printf "%s\\n" "$all/all$1 $2 none rbind$may 0 0"
-    shift 2; binds=$((binds - 1))
+  n=0
+  for each; do
+    case $((n % 4)) in
+      2) from=$each ;;
+      3) [ "$from" = "$each" ] && may=,nofail || may=
+        printf "%s\\n" "$all/all$from $each none rbind$may 0 0" ;;
+    esac
+    n=$((n + 1)); [ $n -lt $((binds * 4)) ] || break
   done > "$all/table"
-  must "$mount" --all --fstab "$all/table"
+  "$mount" --all --fstab "$all/table" 2>/dev/null; code=$?
+  [ $code -le 128 ] || exit 143
+  while [ $binds -gt 0 ]; do
+    [ $code -eq 0 ] || bind "$1" "$2"
+    shift 4; binds=$((binds - 1))
+  done
   cover "$all" mode=1777; must cd -- "$PWD"
 fi
 while [ $covers -gt 0 ]; do
@@ -287,26 +305,35 @@ function prefixOf(
 ): readonly string[] | undefined {
   if (recipe.forRoot && !isRoot()) return undefined;
   const program = (name: string) => wallProgram(name, tree, env);
+  const aside = asideOf(seen);
+  if (aside === undefined) return undefined;
   const cover = recipe.within
-    ? [program('mount'), program('mkdir'), ASIDE, ...mountWords(seen), ...recipe.within(program)]
+    ? [program('mount'), program('mkdir'), aside, ...mountWords(seen, aside), ...recipe.within(program)]
     : ['', '', '', '0', '0'];
   return [...recipe.words(program, seen), program('sh'), '-c', INIT, 'sh', program('sleep'), ...cover];
 }
 
-/** For the init: what is bound, as a table of mounts has it, and then what is covered. */
-function mountWords({ mounts }: Seen): readonly string[] {
-  const binds = mounts.flatMap(({ at, from }) => (from === undefined ? [] : [inTable(from), inTable(at)]));
-  const covers = mounts.flatMap(({ at, from, writable }) =>
-    from !== undefined || at === ASIDE ? [] : [writable ? '' : ',ro', at],
+/** For the init: what is bound, each as it is and as a table of mounts has it, and then what is covered. */
+function mountWords({ mounts }: Seen, aside: string): readonly string[] {
+  const binds = mounts.flatMap(({ at, from }) =>
+    from === undefined ? [] : [from, at, inTable(from), inTable(at)],
   );
-  return [String(binds.length / 2), String(covers.length / 2), ...binds, ...covers];
+  const covers = mounts.flatMap(({ at, from, writable }) =>
+    from !== undefined || at === aside ? [] : [writable ? '' : ',ro', at],
+  );
+  return [String(binds.length / 4), String(covers.length / 2), ...binds, ...covers];
 }
 
 const inTable = (path: string) =>
   path.replace(/[\s\\#]/g, sign => `\\${sign.charCodeAt(0).toString(8).padStart(3, '0')}`);
 
-/** It is in nobody's home, and a command that is kept apart has one of its own in any case. */
-const ASIDE = '/dev/shm';
+/** In nobody's home: a command that is kept apart has memory of its own in any case; else a folder in which nothing is to be seen. */
+function asideOf({ mounts, cwd = '/', isApart }: Seen): string | undefined {
+  if (isApart) return IN_MEMORY[0];
+  const seen = [realpathSync(cwd), ...mounts.flatMap(({ at, from }) => (from === undefined ? [] : [at]))];
+  const isFree = (folder: string) => !seen.some(path => path !== folder && isBelow(path, folder));
+  return [...IN_MEMORY, '/run/lock'].find(folder => existsSync(folder) && isFree(folder));
+}
 
 const SYSTEM = ['/usr/bin', '/bin', '/usr/sbin', '/sbin'];
 

@@ -84,11 +84,12 @@ function replace(path: string, content: string | Uint8Array, { mode, folder, flu
 
 /**
  * Writes over a file that is there; false: there is none, and none is made. A link, or a file that has another name too, is replaced:
- * what it leads to is not ours.
+ * what it leads to is not ours. A folder in its place is moved aside.
  */
 export function writeOver(path: string, content: string): boolean {
   const found = lstatSync(path, { throwIfNoEntry: false });
   if (!found) return false;
+  if (found.isDirectory()) renameSync(path, `${beside(path)}.changed`);
   if (!found.isFile() || found.nlink > 1) {
     writeWhole(path, content);
     return true;
@@ -202,11 +203,20 @@ export function createPrivate(path: string): number {
   return openSync(path, 'a+', PRIVATE_FILE);
 }
 
+/** Bytes. */
+const LONGEST = 64 * 1024 * 1024;
+
 /** The text of a file; undefined when there is none. Any other trouble throws. */
 export function readIfThere(path: string): string | undefined {
   try {
     // Looked for first: a failure that nobody asks about costs more than a look.
-    if (!statSync(path, { throwIfNoEntry: false })) return undefined;
+    const stat = statSync(path, { throwIfNoEntry: false });
+    if (!stat) return undefined;
+    // Whoever puts a pipe or a device in the place of a file has the reader wait for ever; a shell's own are elsewhere.
+    if (!stat.isFile() && !stat.isDirectory() && !path.startsWith('/dev/'))
+      throw new Error(`${path} is a named pipe or a device, and no file`);
+    // To read what somebody has let grow takes all the time and memory there is.
+    if (stat.size > LONGEST) throw new Error(`${path} is longer than any file that Ralph reads whole`);
     return readFileSync(path, 'utf8');
   } catch (error) {
     if (errorCode(error) === 'ENOENT' || errorCode(error) === 'ENOTDIR') return undefined;
@@ -247,6 +257,22 @@ export function readBytes(path: string, position: number, bytes: number): Buffer
   try {
     const buffer = Buffer.alloc(Math.max(0, Math.min(bytes, fileSize(path) - position)));
     return buffer.subarray(0, readSync(fd, buffer, 0, buffer.length, position));
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/** What is longer is read page by page. */
+export const SHORT = 1024 * 1024;
+let short: Buffer | undefined;
+
+/** A file that is not long, all of it, and how many bytes that should be. Into the same memory each time: copy what you keep. */
+export function readShort(path: string, size: number): Buffer {
+  short ??= Buffer.allocUnsafeSlow(SHORT + 1);
+  const fd = openSync(path, 'r');
+  try {
+    const bytes = readSync(fd, short, 0, size + 1, 0);
+    return bytes === size ? short.subarray(0, size) : readFileSync(fd);
   } finally {
     closeSync(fd);
   }

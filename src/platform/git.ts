@@ -13,6 +13,7 @@ import type { Command, Confinement } from './confinement.ts';
 import { errorLine } from './error-words.ts';
 import { tryTo } from './files.ts';
 import { startProcess } from './process.ts';
+import { isBusy } from './process-table.ts';
 import { outsideEnv, programPath } from './programs.ts';
 
 export type { Env };
@@ -28,7 +29,7 @@ export interface Git {
   /** The same behind a wall, if there is one: for a repository that the inside could write. */
   runBehind(wall: Confinement | undefined, args: readonly string[]): Promise<Captured>;
   /** Asks for objects, now: git starts nothing for that. */
-  ask(args: readonly string[], input: string): Answered;
+  ask(args: readonly string[], input: string | Buffer): Answered;
   /** For an answer of any length that is a list of NUL-terminated records. git is given `records` in the same form. */
   list(args: readonly string[], records?: readonly string[]): Promise<Listed>;
   /** The same with one character for each byte, for names that are not UTF-8. */
@@ -86,7 +87,7 @@ function gitIn(program: string, cwd: string, env: Env, quiet: ReadonlySet<string
   const talk = (args: readonly string[]) => (traffic: Traffic) =>
     streamed({ argv: [program, ...args], cwd, env, isQuiet: isQuiet(args) }, traffic);
   const run: Git['run'] = (args, limits) =>
-    captured([program, ...args], { cwd, env, timeout: TIMEOUT, isQuiet: isQuiet(args), ...limits });
+    captureGit([program, ...args], { cwd, env, timeout: TIMEOUT, isQuiet: isQuiet(args), ...limits });
   return {
     cwd,
     program,
@@ -97,7 +98,7 @@ function gitIn(program: string, cwd: string, env: Env, quiet: ReadonlySet<string
       return code === 0 ? undefined : { where, what: what === undefined ? words : `${what}: ${words}` };
     },
     runBehind: (confinement, args) =>
-      capture([program, ...CONFIG_FLAGS, ...args], {
+      captureGit([program, ...CONFIG_FLAGS, ...args], {
         cwd,
         env: withoutConfig(env),
         timeout: TIMEOUT,
@@ -113,9 +114,6 @@ function gitIn(program: string, cwd: string, env: Env, quiet: ReadonlySet<string
   };
 }
 
-/** One worker for each core where there is much to write: in all they take three times the work of one, which writes 20,000 files in two seconds. */
-export const CHECKOUT = { 'checkout.workers': '0', 'checkout.thresholdForParallelism': '20000' };
-
 /** An agent may have set any of these in the repository; what they name would run outside of its sandbox. */
 const CONFIG: Readonly<Record<string, string>> = {
   'core.fsmonitor': 'false',
@@ -124,7 +122,6 @@ const CONFIG: Readonly<Record<string, string>> = {
   'gc.auto': '0',
   'maintenance.auto': 'false',
   'advice.detachedHead': 'false',
-  ...CHECKOUT,
 };
 
 const CONFIG_FLAGS = Object.entries(CONFIG).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
@@ -170,11 +167,16 @@ export function withAttachedGit(env: Env): Env {
   return { ...env, GIT_CONFIG_PARAMETERS: [...given, "'gc.autodetach=false'"].join(' ') };
 }
 
-async function captured(argv: readonly [string, ...string[]], options: CaptureOptions): Promise<Captured> {
+/** For git, and for what starts it: a named pipe for which git waits is named, and ends it. */
+export async function captureGit(
+  argv: readonly [string, ...string[]],
+  options: CaptureOptions,
+): Promise<Captured> {
   const waits = new AbortController();
-  const end = watchPipes([options.cwd, ...argv.slice(1).filter(isAbsolute)], why => waits.abort(why));
+  const folders = [options.cwd, ...argv.slice(1).filter(isAbsolute)];
+  const watch = watchPipes(folders, why => waits.abort(why));
   const signal = AbortSignal.any([waits.signal, ...(options.signal ? [options.signal] : [])]);
-  const answer = await capture(argv, { ...options, signal }).finally(end);
+  const answer = await capture(argv, { ...options, signal, started: watch.over }).finally(watch.end);
   return waits.signal.aborted ? { code: TOO_LONG, stdout: '', output: String(waits.signal.reason) } : answer;
 }
 
@@ -204,11 +206,12 @@ async function streamed(
     timeout: TIMEOUT,
     ...(traffic.input !== undefined && { input: traffic.input }),
   });
-  const endWatch = watchPipes([command.cwd], why => {
+  const watch = watchPipes([command.cwd], why => {
     errors = why;
     child.stop('waits', 'at-once');
   });
-  const { end, endedBy } = await child.done.finally(endWatch);
+  watch.over(child.pid);
+  const { end, endedBy } = await child.done.finally(watch.end);
   if (endedBy === 'enough') return { code: 0, errors: '' };
   if (endedBy === 'waits') return { code: TOO_LONG, errors };
   if (end.kind === 'not-started') return { code: 127, errors: `git: cannot be started (${end.code})` };
@@ -248,19 +251,28 @@ export function lastLine(output: string): string {
   );
 }
 
-/** Milliseconds. A git that takes longer may be waiting. To look costs time where there are many files, so it is done seldom. */
+/** Milliseconds. A git that takes longer may be waiting. To look costs more than git does where there are many files, so it is done seldom. */
 const FIRST_LOOK = 2_000;
-const SECOND_LOOK = 30_000;
+const FURTHER_LOOKS = 30_000;
 
-/** Calls `stop`, once, with the sentence for the user, where git works in one of these folders and waits. Returns how to end the watch. */
-function watchPipes(folders: readonly string[], stop: (why: string) => void): () => void {
-  const look = () => {
-    const pipe = folders.map(pipeNear).find(path => path !== undefined);
-    if (pipe !== undefined) stop(`${pipe} is a named pipe, and git waits for it: remove it`);
+/** Calls `stop`, once, with the sentence for the user, where the git that it is given works in one of these folders and waits. */
+function watchPipes(folders: readonly string[], stop: (why: string) => void) {
+  let git: number | undefined;
+  let timer: NodeJS.Timeout;
+  const lookIn = (after: number) => {
+    timer = setTimeout(() => {
+      if (git !== undefined && isBusy(git)) return lookIn(FIRST_LOOK);
+      const pipe = folders.map(pipeNear).find(path => path !== undefined);
+      if (pipe === undefined) lookIn(FURTHER_LOOKS);
+      else stop(`${pipe} is a named pipe, and git waits for it: remove it`);
+    }, after);
   };
-  const timers = [FIRST_LOOK, SECOND_LOOK].map(after => setTimeout(look, after));
-  return () => {
-    for (const timer of timers) clearTimeout(timer);
+  lookIn(FIRST_LOOK);
+  return {
+    over(pid: number | undefined): void {
+      git = pid;
+    },
+    end: () => clearTimeout(timer),
   };
 }
 
@@ -293,9 +305,8 @@ function* pipes(top: string, passedBy: string, isMeant = (_: string) => true): G
   for (let looked = 0; folders.length > 0 && looked < MOST_FOLDERS; looked++) {
     const folder = folders.pop() ?? top;
     for (const entry of tryTo(() => readdirSync(folder, { withFileTypes: true })) ?? []) {
-      const path = join(folder, entry.name);
-      if (entry.isFIFO() && isMeant(entry.name)) yield path;
-      if (entry.isDirectory() && entry.name !== passedBy) folders.push(path);
+      if (entry.isFIFO() && isMeant(entry.name)) yield join(folder, entry.name);
+      if (entry.isDirectory() && entry.name !== passedBy) folders.push(join(folder, entry.name));
     }
   }
 }

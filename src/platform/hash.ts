@@ -1,7 +1,6 @@
 /** The one hash that names things here. */
-import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { fileSize, readPages } from './files.ts';
+import { fileSize, readPages, readShort, SHORT } from './files.ts';
 
 let crypto: typeof import('node:crypto') | undefined;
 
@@ -13,11 +12,9 @@ export function sha256(content: string | Buffer): string {
   return crypto.createHash('sha256').update(content).digest('hex');
 }
 
-const LARGE = 1024 * 1024;
-
 /** Of a file of any size, which may be known. */
 export function hashOfFile(path: string, size = fileSize(path)): string {
-  if (size <= LARGE) return sha256(readFileSync(path));
+  if (size <= SHORT) return sha256(readShort(path, size));
   crypto ??= createRequire(import.meta.url)('node:crypto') as typeof import('node:crypto');
   const hash = crypto.createHash('sha256');
   readPages(path, page => void hash.update(page));

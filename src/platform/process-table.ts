@@ -59,6 +59,11 @@ export function isAlive({ pid, started }: ProcessId): boolean {
   return row !== undefined && row.state !== 'Z' && (started === '' || row.started === started);
 }
 
+/** Whether it runs, or waits for the processor or a disk, and for nobody else. */
+export function isBusy(pid: number): boolean {
+  return /^[RDU]$/.test(readRow(pid)?.state ?? '');
+}
+
 /** Whether any process has this number. */
 function isTaken(pid: number): boolean {
   try {

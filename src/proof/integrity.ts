@@ -6,7 +6,7 @@ import type { ProtectedCopy, Protection } from '../workspace/protect.ts';
 
 /** What is looked at before and after every check. Must not throw. */
 export interface RoundWatch {
-  /** Puts everything right before a try. Returns what had been changed since the last look, while no check ran. */
+  /** Puts everything right before a try, unless that has just been done. Returns what had been changed since the last look, while no check ran. */
   before(): Promise<readonly string[]>;
   /** Looks again after it, and puts everything right. Returns what was changed meanwhile; `command` did it. */
   after(command: string, isSetup?: boolean): Promise<readonly string[]>;
@@ -39,11 +39,12 @@ export function createIntegrityWatch({ protection, inputs, sandbox, emit }: Watc
   };
   const restore = async (iteration: number, copy?: WatchedCopy, by?: string, mayAdd = false) => {
     const found = (what: readonly string[]) => emit({ type: 'tampered', what });
+    const there = due(copy?.protected, by);
+    const here = copy?.isApart ? undefined : due(protection, by);
     const violations = [
-      ...(copy?.protected?.restore() ?? []),
-      ...((by !== undefined && (await copy?.protected?.removeNew(mayAdd))) || []),
+      ...((await there?.restore(mayAdd)) ?? []),
       ...(sandbox?.restore() ?? []),
-      ...(copy?.isApart ? [] : ((await protection?.restore(iteration, { found, pending: [] })) ?? [])),
+      ...((await here?.restore(iteration, { found, pending: [] })) ?? []),
     ];
     for (const violation of violations)
       emit({ type: 'violation', violation: by === undefined ? violation : { ...violation, by } });
@@ -60,8 +61,7 @@ export function createIntegrityWatch({ protection, inputs, sandbox, emit }: Watc
       let inputsIn = (_: boolean): readonly string[] => [];
       return {
         async before() {
-          const meanwhile = [...(await restore(iteration, copy)), ...above()];
-          if (!hasBegun) await copy?.protected?.removeNew(true);
+          const meanwhile = [...(await restore(iteration, copy, undefined, !hasBegun)), ...above()];
           hasBegun = true;
           look();
           written = (copy?.protected ?? protection)?.watch() ?? written;
@@ -91,6 +91,11 @@ export function createIntegrityWatch({ protection, inputs, sandbox, emit }: Watc
       return taken;
     },
   };
+}
+
+/** Before something is run, what was just looked at is not looked at again: what changes in between is seen afterwards. */
+function due<Files extends { isFresh(): boolean }>(files: Files | undefined, by: string | undefined) {
+  return by === undefined && files?.isFresh() ? undefined : files;
 }
 
 /** In these a check or `setup` may make what is not there yet. */

@@ -99,13 +99,13 @@ async function inCheckout(proving: Proving, where: Checkout): Promise<readonly C
     if (problem) return [notMade(formatProblem(problem))];
     await where.fill?.(folder, aside);
     const there = protection?.at(folder, aside);
-    there?.restore();
+    await there?.restore(true);
     const hide = where.clean && hiddenFrom(folder, [own.top, proving.root], own.repository);
     const places = { from: own.top, to: folder, cwd: join(folder, own.prefix) };
     const copy = { ...places, protected: there, strangers, isApart: isApart && hide?.includes(own.top) };
     return await inCopy(proving, copy, { ...where, room, ...(hide && { hide }) });
   } finally {
-    place.remove();
+    await place.remove();
   }
 }
 

@@ -75,13 +75,13 @@ async function open(
     const what = `${image} has no node, which the list of hosts needs`;
     return { where, what, fix: 'use an image with node, or set sandbox.network to none or open' };
   }
-  const { folder, scratch, remove } = makeFolder('ralph-box-');
+  const { folder, scratch, rooms, remove } = makeFolder('ralph-box-');
   const box: Box = { engine, image, folder, label: basename(folder), spec, world };
   mkdirSync(join(folder, 'net'), { mode: 0o700 });
   const proxy = isFiltered ? await openDoor(box, deny) : undefined;
   return {
     scratch,
-    rooms: [folder],
+    rooms,
     wrap: async command => wrap(box, command),
     async close() {
       await removeAll(box);

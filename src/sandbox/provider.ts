@@ -1,10 +1,13 @@
 /** A sandbox: can say whether it works here, and wraps commands so that they run confined. */
 
-import { mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, realpathSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Problem } from '../domain/text/problem.ts';
+import { askProgram } from '../platform/ask.ts';
 import type { Confinement } from '../platform/confinement.ts';
+import { timesTell } from '../platform/disk.ts';
+import { tryTo } from '../platform/files.ts';
 import { packageFile } from '../platform/package.ts';
 
 export type ProviderName = 'srt' | 'container' | 'sbx';
@@ -93,10 +96,20 @@ export function programPath(name: 'srt-host' | 'inside'): string {
   return packageFile('dist/bin', `${name}.cjs`);
 }
 
-/** Outside of the project, and free of links. `scratch` is the part of it that can be written from inside. */
+/**
+ * Outside of the project, and free of links. `scratch` is the part of it that can be written from inside; `rooms` are for clean proofs, one
+ * on a disk whose times tell of every write among them.
+ */
 export function makeFolder(prefix: string) {
-  const folder = mkdtempSync(join(realpathSync(tmpdir()), prefix));
+  const made = (base: string) => mkdtempSync(join(realpathSync(base), prefix));
+  const folder = made(tmpdir());
   const scratch = join(folder, 'tmp');
   mkdirSync(scratch, { mode: 0o700 });
-  return { folder, scratch, remove: () => rmSync(folder, { recursive: true, force: true }) };
+  const other = timesTell(folder) ? undefined : tryTo(() => made('/var/tmp'));
+  const rooms = other === undefined ? [folder] : [folder, other];
+  const remove = () => {
+    // By a program: what lies deeper than a path may be long, Node cannot remove.
+    for (const room of rooms) askProgram({ argv: ['/bin/rm', '-rf', '--', room], cwd: '/', env: {} }, '');
+  };
+  return { folder, scratch, rooms, remove };
 }

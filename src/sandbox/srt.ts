@@ -72,7 +72,7 @@ async function open(
 ): Promise<OpenSandbox | Problem> {
   const { cwd, env } = world;
   // Outside of the project: what the runtime binds into its own folder must not show up among the user's files.
-  const { folder, scratch, remove } = makeFolder('ralph-srt-');
+  const { folder, scratch, rooms, remove } = makeFolder('ralph-srt-');
   const helper = startHelper({
     program: programPath('srt-host'),
     cwd: folder,
@@ -90,12 +90,13 @@ async function open(
     await close();
     return { where: 'sandbox srt', what: opened.error, fix: fixOf(opened.error) };
   }
-  return { scratch, rooms: [folder], close, wrap: command => wrap(helper, spec, scratch, command) };
+  return { scratch, rooms, close, wrap: command => wrap(helper, spec, scratch, command) };
 }
 
 /**
  * bubblewrap for what the runtime leaves open: what one command leaves in shared memory, in a message queue, or in a folder that may be
- * written whatever the rules say, the next one would find.
+ * written whatever the rules say, the next one would find. And for root the settings of the kernel, of which some name a program that is run
+ * outside.
  */
 function tighterBwrap(
   folder: string,
@@ -107,13 +108,15 @@ function tighterBwrap(
   const home = env.HOME || homedir();
   const open = ['/tmp/claude', join(home, '.npm/_logs'), join(home, '.claude/debug')];
   const own = open.filter(path => existsSync(path) && !state.some(folder => isBelow(path, folder)));
-  const mounts = joinWords(own.flatMap(path => ['--tmpfs', path]));
+  const mounts = joinWords([...own.flatMap(path => ['--tmpfs', path]), '--ro-bind', KERNEL, KERNEL]);
   const path = join(folder, 'bwrap');
   writeFileSync(path, `#!/bin/sh\n${BEFORE_COMMAND(mounts)}exec ${joinWords([bwrap])} --unshare-ipc "$@"\n`, {
     mode: 0o700,
   });
   return { bwrapPath: path };
 }
+
+const KERNEL = '/proc/sys';
 
 /** After all other mounts: the last one counts. */
 const BEFORE_COMMAND = (mounts: string) => `n=$# more=1

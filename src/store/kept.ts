@@ -13,7 +13,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { ensureFolder, fileSize, readBytes, readPart, tryTo, writeAtomic } from '../platform/files.ts';
+import { ensureFolder, fileSize, readBytes, readPart, SHORT, tryTo, writeAtomic } from '../platform/files.ts';
 import { hashOfFile, sha256 } from '../platform/hash.ts';
 import type { RunPaths } from './paths.ts';
 
@@ -34,7 +34,7 @@ export function keepCopy(folder: string, path: string): string {
   return hash;
 }
 
-export const LARGE = 1024 * 1024;
+export const LARGE = SHORT;
 
 /** Where a content is that has no file of its own. */
 export interface Packed {
@@ -50,17 +50,20 @@ export function openPack(folder: string) {
   ensureFolder(folder);
   const name = `pack.${process.pid}.${process.hrtime.bigint()}`;
   const fd = openSync(join(folder, name), 'wx', 0o600);
-  let [size, held, waiting] = [0, 0, [] as Buffer[]];
+  const waiting = Buffer.allocUnsafeSlow(LARGE);
+  let [size, held] = [0, 0];
   const flush = () => {
-    writeFileSync(fd, Buffer.concat(waiting));
-    [held, waiting] = [0, []];
+    writeFileSync(fd, waiting.subarray(0, held));
+    held = 0;
   };
   return {
     add(content: Buffer): Packed {
       const from = size;
-      waiting.push(content);
-      [size, held] = [size + content.length, held + content.length];
-      if (held > LARGE) flush();
+      size += content.length;
+      if (held + content.length > LARGE) flush();
+      // It may have grown since somebody looked how long it is.
+      if (content.length > LARGE) writeFileSync(fd, content);
+      else held += content.copy(waiting, held);
       return { pack: name, from, size: content.length };
     },
     close(): void {

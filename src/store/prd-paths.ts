@@ -30,6 +30,11 @@ export function prdPaths(root: string, name = 'ralph') {
   };
 }
 
+/** Files that are not merged: Ralph writes the list and the log, and what the user wrote for the agents to read never lands with the work of one. */
+export function ownFiles({ tasks, progress, prd, prompt }: PrdPaths): readonly string[] {
+  return [tasks, progress, prd, prompt];
+}
+
 export type TemplateName = 'prd.md' | 'tasks.json' | 'progress.txt' | 'prompt.md' | 'plan.md';
 
 /** Throws when Ralph was taken apart. */

@@ -68,7 +68,7 @@ export function listSessions(root: string, env: Env = process.env): readonly Fou
 function readSession(path: string, env: Env): FoundFile {
   const { state, record } = recordOf(path, env);
   const recorded = state.isInside ? undefined : tryTo(() => readVersion(record))?.text;
-  const text = tryTo(() => readIfThere(path)) ?? '';
+  const text = textAt(path);
   const known = recorded === undefined ? undefined : parseState(recorded);
   if (known && !('problem' in known))
     return { path, state: known, isChanged: text !== recorded && !isBeingWritten(path, record) };
@@ -84,10 +84,14 @@ const A_MOMENT = 5;
 function isBeingWritten(path: string, record: string): boolean {
   for (let looks = 0; looks < 4; looks++) {
     waitAMoment(A_MOMENT);
-    if ((tryTo(() => readIfThere(path)) ?? '') === readVersion(record).text) return true;
+    if (textAt(path) === readVersion(record).text) return true;
   }
   return false;
 }
+
+/** '': it is not there, or no file of ours. */
+const textAt = (path: string) =>
+  tryTo(() => (lstatSync(path).isFile() ? readIfThere(path) : undefined)) ?? '';
 
 /** The name says which loop it is; where the project is says which project. */
 function recordOf(path: string, env: Env = process.env) {

@@ -99,7 +99,9 @@ async function unlistedSince(
       .map(path => `${shownPath(path)}/ (git keeps no empty folder)`),
     ...odd
       .filter(path => isNew(path, 'ctimeMs'))
-      .map(path => `${shownPath(path)} (git keeps no pipe, socket or device)`),
+      .map(
+        path => `${shownPath(path)} (git keeps no pipe, socket or device, and no folder that cannot be read)`,
+      ),
   ];
 }
 

@@ -5,6 +5,7 @@ import { delimiter, isAbsolute, join, relative, resolve } from 'node:path';
 import { type CheckInputs, findCheckInputs, inputParts } from '../domain/checks/inputs.ts';
 import { toolFile } from '../domain/checks/tools.ts';
 import { pathPattern } from '../domain/text/glob.ts';
+import { timesTell } from '../platform/disk.ts';
 import { isBelow, tryTo } from '../platform/files.ts';
 import { sha256 } from '../platform/hash.ts';
 import { GENERATED } from './hidden-files.ts';
@@ -70,6 +71,17 @@ export function inputsAmong(
   return paths.filter(path => exact.has(path) || patterns.some(isMeant => isMeant(path)));
 }
 
+/** Whether all that counts of a file is the same in two texts of it: one more dependency is no change. */
+export function isSameInput(
+  path: string,
+  [before, after]: readonly (string | undefined)[],
+  { cwd, commands }: Omit<InputOptions, 'env'>,
+): boolean {
+  if (before === undefined || after === undefined) return false;
+  const { scripts } = findCheckInputs(commands, at => textAt(join(cwd, at)));
+  return differences(inputParts(path, before, scripts), inputParts(path, after, scripts)).length === 0;
+}
+
 function patternOf(input: string): (path: string) => boolean {
   const [dir = '', name = ''] = input.split('**/');
   const pattern = name.endsWith('*') ? toolFile(name.slice(0, -1)) : pathPattern(input);
@@ -129,7 +141,8 @@ function programMark(name: string, { cwd, env, programs }: InputPlace): string {
   // A shim is written anew with each package that is installed; only what is in it counts.
   const text = stat?.isFile() && stat.size > LARGEST_SHIM ? mark : textAt(real, 'latin1');
   const hash = sha256(`${where}\0${text}`).slice(0, 16);
-  if (stat && isSteady(stat)) programs.set(where, { mark, hash });
+  if (stat && isSteady(Number(stat.ctimeNs) / 1e6) && timesTell(real, Number(stat.dev)))
+    programs.set(where, { mark, hash });
   return hash;
 }
 
@@ -265,6 +278,6 @@ function listed({ cwd, folders }: InputPlace, folder: string): Listed {
     entries.filter(entry => entry.isDirectory() === isFolder).map(({ name }) => name);
   const below = names(true).filter(name => !PASSED_BY.test(name));
   const now = { changed, files: names(false), below, meant: new Map() };
-  if (!stat || isSteady(stat)) folders.set(folder, now);
+  if (!stat || isSteady(Number(changed) / 1e6)) folders.set(folder, now);
   return now;
 }

@@ -1,8 +1,8 @@
 /** What git leaves when it is killed: its locks on the index and the refs, and in Ralph's own git directory objects that are half written. */
 
-import { existsSync, readdirSync, readFileSync, readlinkSync, rmSync, statSync } from 'node:fs';
+import { existsSync, lstatSync, readdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { isReallyBelow, namesIn } from '../platform/files.ts';
+import { isReallyBelow, namesIn, tryTo } from '../platform/files.ts';
 import { identify } from '../platform/process-table.ts';
 import { sweepIndexes } from './commit-in-repository.ts';
 import { folderOf } from './own-folder.ts';
@@ -28,7 +28,7 @@ export async function clearGitLocks(place: Place, { from, to }: Span): Promise<r
   const own = folderOf(repository.top, place.env).path;
   const isBusy = gitIsRunning([repository.top, own]);
   const isOf = (path: string) => {
-    const made = statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+    const made = lstatSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
     return made >= from - 1000 && made <= to + AFTER && !isBusy;
   };
   for (const half of halfWritten(join(own, 'objects'))) if (isOf(half)) rmSync(half, { force: true });
@@ -38,9 +38,23 @@ export async function clearGitLocks(place: Place, { from, to }: Span): Promise<r
     if (isOthers && isReallyBelow(lock, own)) return [];
     if (isOthers)
       return `${lock} is there, and it is not known to be this run's: remove it yourself if no git is running`;
-    rmSync(lock, { force: true });
+    release(lock);
     return `${lock} was left behind by a git that was killed: removed`;
   });
+}
+
+/**
+ * The same before Ralph moves a branch in a worktree of its own, between two turns: whoever had taken them is dead, the git of an agent that was
+ * stopped as well as one of Ralph's. In a folder of the user it may be of somebody else.
+ */
+export function clearOwnLocks(
+  { top, gitDir, commonDir }: Pick<Repository, 'top' | 'gitDir' | 'commonDir'>,
+  ref: string,
+): void {
+  if (gitDir === commonDir || !top.includes('/.ralph/worktrees/')) return;
+  const all = [join(gitDir, 'index.lock'), join(gitDir, 'HEAD.lock'), join(commonDir, `${ref}.lock`)];
+  const locks = all.filter(isTaken);
+  if (locks.length > 0 && !gitIsRunning([top])) for (const lock of locks) release(lock);
 }
 
 /** Those that a commit and a fetch take: the index, HEAD, the branch, and where history ends. */
@@ -54,7 +68,14 @@ function locksOf({ gitDir, commonDir }: Pick<Repository, 'gitDir' | 'commonDir'>
     join(commonDir, 'shallow.lock'),
     ...below.filter(name => name.endsWith('.lock')).map(name => join(refs, name)),
   ];
-  return locks.filter(lock => existsSync(lock));
+  return locks.filter(isTaken);
+}
+
+/** A link that leads nowhere, or a folder, keeps git out as well. */
+const isTaken = (lock: string) => tryTo(() => lstatSync(lock)) !== undefined;
+
+function release(lock: string): void {
+  tryTo(() => rmSync(lock, { recursive: true, force: true }));
 }
 
 /** Nothing else removes them, and one may be as large as all files together. */

@@ -68,6 +68,9 @@ export function createIntegration(own: OwnGit, run: string) {
     isAncestor: async (one: string, other: string): Promise<boolean> =>
       (await ask(['merge-base', '--is-ancestor', one, other])) !== undefined,
     withFiles: (tree: string, files: readonly OwnFile[]) => withFiles(own, tree, files),
+    /** With these files as a commit has them. */
+    withFilesOf: (tree: string, commit: string, paths: readonly string[]) =>
+      withFilesOf(own, tree, commit, paths),
     readFile: async (commit: string, path: string): Promise<string | undefined> =>
       (await readAll(objects, ['cat-file', 'blob', `${commit}:${path}`]))?.toString('utf8'),
     commit: own.commit,
@@ -141,6 +144,21 @@ async function withFiles(own: OwnGit, tree: string, files: readonly OwnFile[]): 
   );
 }
 
+async function withFilesOf(
+  own: OwnGit,
+  tree: string,
+  commit: string,
+  paths: readonly string[],
+): Promise<string | Problem> {
+  const entries = await entriesAt(own.objects, commit, paths);
+  if (isProblem(entries)) return entries;
+  const bytes = (path: string) => Buffer.from(path).toString('latin1');
+  return own.treeWith(
+    tree,
+    paths.map(path => ({ bytes: bytes(path), after: entries.get(path) })),
+  );
+}
+
 const PATCH = ['-r', '-p', '--no-renames', '--no-ext-diff', '--no-textconv', '--no-color', '--full-index'];
 
 function scopeWithout(except: readonly string[]): readonly string[] {
@@ -150,9 +168,13 @@ function scopeWithout(except: readonly string[]): readonly string[] {
 export interface FileLines {
   readonly added: string[];
   readonly removed: string[];
-  isNew: boolean;
-  isGone: boolean;
+  readonly isNew: boolean;
+  readonly isGone: boolean;
+  /** Git shows no lines of it: it is not text, or was made to look so. */
+  readonly isOpaque: boolean;
 }
+
+const EXECUTABLE = '100755';
 
 /** What has landed is compared with all that lands after it. */
 function rememberLines(own: OwnGit) {
@@ -164,7 +186,7 @@ function rememberLines(own: OwnGit) {
   };
 }
 
-/** Of a file that is not text: what it was and what it is, by the names of its content. Empty lines are nobody's work. */
+/** Empty lines are nobody's work. That a file can be run counts as a line of it. */
 async function changedLines(
   own: OwnGit,
   from: string,
@@ -182,14 +204,15 @@ async function changedLines(
     .slice(1);
   const files = new Map<string, FileLines>();
   for (const { path, before, after } of changed) {
-    const lines: FileLines = { added: [], removed: [], isNew: !before, isGone: !after };
     const isOther = before && after && before.mode.slice(0, 2) !== after.mode.slice(0, 2);
     const texts = parts.splice(0, isOther ? 2 : 1);
     if (except.includes(path)) continue;
+    const isOpaque = texts.some(text => /^Binary files /m.test(text));
+    const lines: FileLines = { added: [], removed: [], isNew: !before, isGone: !after, isOpaque };
     files.set(path, lines);
-    if (texts.some(text => /^Binary files /m.test(text))) {
-      if (after) lines.added.push(after.oid);
-      if (before) lines.removed.push(before.oid);
+    if (before?.mode !== after?.mode) {
+      if (after?.mode === EXECUTABLE) lines.added.push(EXECUTABLE);
+      if (before?.mode === EXECUTABLE) lines.removed.push(EXECUTABLE);
     }
     for (const line of texts.flatMap(text =>
       text

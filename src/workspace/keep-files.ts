@@ -6,19 +6,23 @@
 import {
   type BigIntStats,
   chmodSync,
+  closeSync,
   constants,
   copyFileSync,
+  fdatasyncSync,
   lstatSync,
-  readFileSync,
+  openSync,
   readlinkSync,
   renameSync,
   rmSync,
+  type Stats,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
 import type { Problem } from '../domain/text/problem.ts';
-import { tryTo, writeWhole } from '../platform/files.ts';
+import { timesTell } from '../platform/disk.ts';
+import { readShort, tryTo, writeWhole } from '../platform/files.ts';
 import { hashOfFile, sha256 } from '../platform/hash.ts';
 import { keepContent, keepCopy, LARGE, type Pack, type Packed, readKept } from '../store/kept.ts';
 
@@ -33,7 +37,7 @@ export interface KeptFile {
 }
 
 export type Difference =
-  | { readonly kind: 'deleted' | 'content' }
+  | { readonly kind: 'added' | 'deleted' | 'content' }
   | { readonly kind: 'replaced'; readonly by: 'a symbolic link' | 'a folder' | 'a file' | 'a device' }
   | { readonly kind: 'mode'; readonly from: number; readonly to: number };
 
@@ -41,55 +45,49 @@ export type Difference =
 const CLOSE = 2_000;
 /** The same where they are finer: the kernel's clock for them ticks at least every ten milliseconds. */
 const CLOSE_IF_FINE = 100;
-const SECOND = 1_000_000_000n;
 
-/** Whether a further change would show in its times. */
-export function isSteady({ ctimeMs, ctimeNs }: BigIntStats, now = Date.now()): boolean {
-  return now - Number(ctimeMs) > (ctimeNs % SECOND === 0n ? CLOSE : CLOSE_IF_FINE);
+/** Whether a further change would show in the times of what was last changed then. */
+export function isSteady(changedMs: number, now = Date.now()): boolean {
+  return now - changedMs > (changedMs % 1000 === 0 ? CLOSE : CLOSE_IF_FINE);
 }
 
 export type FileKeeper = ReturnType<typeof createFileKeeper>;
 
 /** `folder`: where the contents are; it is created when it is needed. */
 export function createFileKeeper(folder: string, now: () => number = Date.now) {
-  /** What lstat said of a path when its content was last known to be the kept one. */
-  const seen = new Map<string, string>();
-  const remember = (path: string, stat: BigIntStats, mark: string) => {
-    if (isSteady(stat, now())) seen.set(path, mark);
+  /** What lstat said of each before its content was last found to be the kept one. */
+  const seen = new Map<KeptFile, Look>();
+  const remember = (kept: KeptFile, look: Look, path: string) => {
+    if (isSteady(look.ctimeMs, now()) && timesTell(path, look.dev)) seen.set(kept, look);
   };
   return {
     /** undefined when there is no file or link at this path. */
     keep(path: string, pack?: Pack): KeptFile | undefined {
-      const stat = statOf(path);
-      if (stat?.isSymbolicLink())
+      const look = lookAt(path);
+      if (look && isLink(look))
         return { kind: 'link', mode: 0, sha256: keepContent(folder, targetOf(path), writeWhole) };
-      if (!stat?.isFile()) return undefined;
-      remember(path, stat, fingerprint(stat));
-      const file = { kind: 'file', mode: bitsOf(stat) } as const;
-      if (!pack || stat.size > LARGE) return { ...file, sha256: keepCopy(folder, path) };
-      const content = readFileSync(path);
-      return { ...file, sha256: sha256(content), packed: pack.add(content) };
+      if (!look || !isFile(look)) return undefined;
+      const kept = { kind: 'file', mode: bitsOf(look), ...keepFile(folder, path, look.size, pack) } as const;
+      remember(kept, noteOf(look), path);
+      return kept;
+    },
+    /** Whether nobody has touched the file since it was found to be the kept one. */
+    isUntouched(kept: KeptFile, look: Look | undefined): boolean {
+      const before = seen.get(kept);
+      return before !== undefined && look !== undefined && isSameLook(before, look);
     },
     /** What is different now from what was kept; undefined when nothing is. */
-    difference(
-      kept: KeptFile,
-      path: string,
-      stat = statOf(path),
-      mark = markFrom(stat),
-    ): Difference | undefined {
-      if (!stat) return { kind: 'deleted' };
-      if (stat.isSymbolicLink() !== (kept.kind === 'link') || !(stat.isFile() || stat.isSymbolicLink()))
-        return { kind: 'replaced', by: kindOf(stat) };
-      if (stat.isFile() && seen.get(path) === mark) return undefined;
+    difference(kept: KeptFile, path: string, look = lookAt(path)): Difference | undefined {
+      if (!look) return { kind: 'deleted' };
+      if (isLink(look) !== (kept.kind === 'link') || !(isFile(look) || isLink(look)))
+        return { kind: 'replaced', by: kindOf(look) };
+      if (this.isUntouched(kept, look)) return undefined;
       // What cannot be read any more is another.
-      if (
-        tryTo(() => (stat.isFile() ? hashOfFile(path, Number(stat.size)) : sha256(targetOf(path)))) !==
-        kept.sha256
-      )
-        return { kind: 'content' };
+      const hash = tryTo(() => (isFile(look) ? hashOfFile(path, look.size) : sha256(targetOf(path))));
+      if (hash !== kept.sha256) return { kind: 'content' };
       if (kept.kind === 'link') return undefined;
-      if (bitsOf(stat) !== kept.mode) return { kind: 'mode', from: kept.mode, to: bitsOf(stat) };
-      remember(path, stat, mark);
+      if (bitsOf(look) !== kept.mode) return { kind: 'mode', from: kept.mode, to: bitsOf(look) };
+      remember(kept, look, path);
       return undefined;
     },
     /** Makes a file where nothing is. Its folder must be there. */
@@ -102,10 +100,63 @@ export function statOf(path: string): BigIntStats | undefined {
   return tryTo(() => lstatSync(path, { bigint: true, throwIfNoEntry: false }));
 }
 
-const targetOf = (path: string) => readlinkSync(path, { encoding: 'buffer' });
-const bitsOf = (stat: BigIntStats) => Number(stat.mode) & 0o7777;
+/**
+ * What lstat says of a file, in numbers: with every nanosecond it takes twice as long. A quarter of a microsecond is lost of the time of
+ * change, and is of use to nobody: that is the time of the last change, so all that is done between two looks would have to fit into it.
+ */
+export type Look = Readonly<Pick<Stats, 'dev' | 'ino' | 'size' | 'mode' | 'mtimeMs' | 'ctimeMs'>>;
 
-/** Nobody but the system sets a file's ctime: when all this is the same, so is the content. */
+export function lookAt(path: string): Look | undefined {
+  try {
+    return lstatSync(path, NOTHING_THERE);
+  } catch {
+    return undefined; // a folder on the way is a file
+  }
+}
+
+/** Who has a file in memory and has written to it writes more without a new time, until the system has it on the disk. */
+export function writeOut(path: string): void {
+  tryTo(() => {
+    const fd = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+    try {
+      fdatasyncSync(fd);
+    } finally {
+      closeSync(fd);
+    }
+  });
+}
+
+const NOTHING_THERE = { throwIfNoEntry: false } as const;
+
+/** Without all else that lstat says: for many files that is a lot. */
+export function noteOf({ dev, ino, size, mode, mtimeMs, ctimeMs }: Look): Look {
+  return { dev, ino, size, mode, mtimeMs, ctimeMs };
+}
+
+/** Nobody but the system sets a file's ctime: when all this is the same, so is the content, where the times tell. */
+export function isSameLook(one: Look, other: Look): boolean {
+  return (
+    one.ctimeMs === other.ctimeMs &&
+    one.mtimeMs === other.mtimeMs &&
+    one.ino === other.ino &&
+    one.size === other.size &&
+    one.mode === other.mode &&
+    one.dev === other.dev
+  );
+}
+
+function keepFile(folder: string, path: string, size: number, pack: Pack | undefined) {
+  if (!pack || size > LARGE) return { sha256: keepCopy(folder, path) };
+  const content = readShort(path, size);
+  return { sha256: sha256(content), packed: pack.add(content) };
+}
+
+const targetOf = (path: string) => readlinkSync(path, { encoding: 'buffer' });
+const bitsOf = ({ mode }: Look) => mode & 0o7777;
+const { S_IFMT, S_IFREG, S_IFLNK, S_IFDIR } = constants;
+const isFile = ({ mode }: Look) => (mode & S_IFMT) === S_IFREG;
+const isLink = ({ mode }: Look) => (mode & S_IFMT) === S_IFLNK;
+
 function fingerprint({ dev, ino, size, mode, mtimeNs, ctimeNs }: BigIntStats): string {
   return `${dev} ${ino} ${size} ${mode} ${mtimeNs} ${ctimeNs}`;
 }
@@ -119,9 +170,10 @@ export function markFrom(stat: BigIntStats | undefined): string {
   return stat ? fingerprint(stat) : '';
 }
 
-function kindOf(stat: BigIntStats) {
-  if (stat.isSymbolicLink()) return 'a symbolic link';
-  return stat.isDirectory() ? 'a folder' : stat.isFile() ? 'a file' : 'a device';
+function kindOf(look: Look) {
+  if (isLink(look)) return 'a symbolic link';
+  const isFolder = (look.mode & S_IFMT) === S_IFDIR;
+  return isFolder ? 'a folder' : isFile(look) ? 'a file' : 'a device';
 }
 
 /** Where a file is created before it gets its name: what a process that died in the middle may have left. */

@@ -13,12 +13,12 @@ import {
   readEntries,
   SUBMODULE,
   type TreeEntry,
-  treeWith,
   writeObject,
 } from './own-objects.ts';
 import { bringPartial } from './own-partial.ts';
 import { type GitFolders, resolved } from './refs.ts';
 import { isRalphsBytes } from './repository.ts';
+import { treeWith } from './tree-with.ts';
 
 /** The repository as it was when the run began. */
 export interface Source
@@ -226,7 +226,5 @@ export function writeTree(
   base: string | undefined,
   entries: readonly TreeEntry[],
 ): Promise<string | Problem> {
-  return treeWith(own.git, join(own.path, `other.${process.pid}.${++count}`), base, entries);
+  return treeWith({ git: own.git, write: content => writeObject(own, 'tree', content) }, base, entries);
 }
-
-let count = 0;

@@ -10,7 +10,7 @@ import { defined } from '../domain/text/fields.ts';
 import type { Problem } from '../domain/text/problem.ts';
 import { errorWords } from '../platform/error-words.ts';
 import { ensureFolder, isBelow, namesIn, readIfThere, tryTo, writeWhole } from '../platform/files.ts';
-import { bareGit, CHECKOUT, complaint, type Env, type Git } from '../platform/git.ts';
+import { bareGit, complaint, type Env, type Git } from '../platform/git.ts';
 import { isAlive } from '../platform/process-table.ts';
 import { findProgram } from '../platform/programs.ts';
 import { joinWords } from '../platform/shell.ts';
@@ -282,9 +282,10 @@ function configOf({ path }: OwnFolder, { settings, format, top, lfs }: Pinned, e
     ['core.compression', '1'],
     ['core.fsync', 'none'],
     ['index.sparse', 'false'],
+    // Its hash says which index it is.
+    ['index.skiphash', 'false'],
     ['gc.auto', '0'],
     ['maintenance.auto', 'false'],
-    ...Object.entries(CHECKOUT),
     ...filter,
     // What is there is used where it is. Nothing is fetched, whatever the work tree says: what is not there stays a pointer.
     ...(filter.length > 0 && lfs ? Object.entries({ ...NO_LFS_NETWORK, 'lfs.storage': lfs }) : []),

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import type { Problem } from '../domain/text/problem.ts';
 import { asSnapshot, bringWhole, listTree, type Source, writeTree } from './own-fetch.ts';
 import { folderOf, type OwnFolder, type Pinned, readPinned, topIn } from './own-folder.ts';
-import { checkout, createOwnIndex, moveFiles, type Snapshot } from './own-index.ts';
+import { checkout, createOwnIndex, type Snapshot } from './own-index.ts';
 import {
   type ChangedPath,
   compareTrees,
@@ -37,7 +37,7 @@ import {
   placeIn,
   type Repository,
 } from './repository.ts';
-import { changedSubmodule, fillSubmodules, type SubmodulesIn } from './submodules.ts';
+import { changedSubmodule, fillSubmodules, moveSubmodules, type SubmodulesIn } from './submodules.ts';
 
 export type OwnGit = Opened['own'];
 
@@ -131,18 +131,24 @@ function createOwnGit(place: Place, parts: StartParts) {
       /** Writes the files of a tree into a folder without any. */
       checkout: (tree: string, folder: string) => checkout(own, tree, folder),
       /** The same as the user would have it: sparse where the repository is, with the submodules that `links` names. */
-      checkoutAll: (tree: string, folder: string, links = tree): Promise<Problem | undefined> =>
-        checkoutAll({ own, tree: links, folder, env: place.env }, tree, source().sparse),
-      changedSubmodule: (tree: string) =>
-        changedSubmodule({ own, tree, folder: top, gitDir: source().gitDir }),
+      checkoutAll: (tree: string, folder: string, links = tree) =>
+        checkoutAll({ own, tree: links, folder, env: place.env }, tree, source()),
+      ...submodulesOf(tree => ({ own, tree, folder: top, env: place.env, gitDir: source().gitDir })),
       /** Makes a commit of the repository known with what it is built on, back to where the run began, or with all its history. */
       bring: (commit: string, isWhole?: boolean) => bringWhole(own, source(), commit, isWhole),
       /** Makes the files of the work tree those of another tree; refused where they are not those of `from`. */
-      moveFiles: (from: string, to: string) =>
-        moveFiles(own, top, { from, to, absent: readBase(own)?.absent }),
+      moveFiles: (from: string, to: string) => index.move({ from, to, absent: readBase(own)?.absent }),
       /** A commit in Ralph's own directory; nobody else sees it. */
       commit: (made: NewCommit) => commit(own, made, pinned(), place),
     },
+  };
+}
+
+function submodulesOf(at: (tree: string) => Required<SubmodulesIn>) {
+  return {
+    changedSubmodule: (tree: string) => changedSubmodule(at(tree)),
+    /** Those that stand on the commit that one tree names are put on the one that another names. */
+    moveSubmodules: (from: string, to: string) => moveSubmodules(at(to), from),
   };
 }
 
@@ -175,7 +181,7 @@ async function commit(
 async function checkoutAll(
   where: SubmodulesIn,
   tree: string,
-  sparse: string | undefined,
+  { sparse }: Source,
 ): Promise<Problem | undefined> {
   return (await checkout(where.own, tree, where.folder, { sparse })) ?? fillSubmodules(where);
 }

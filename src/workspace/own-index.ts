@@ -12,7 +12,8 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import type { Problem } from '../domain/text/problem.ts';
-import { ensureFolder, tryTo, writeWhole } from '../platform/files.ts';
+import { timesTell } from '../platform/disk.ts';
+import { ensureFolder, readIfThere, tryTo, writeWhole } from '../platform/files.ts';
 import { complaint, type Git, type Listed } from '../platform/git.ts';
 import { createTurns } from '../platform/in-turn.ts';
 import { asSnapshot } from './own-fetch.ts';
@@ -56,7 +57,8 @@ export function createOwnIndex(own: OwnFolder, top: string, prefix: string) {
     reset: (tree: string, isSame: boolean) =>
       inTurn(async () => {
         last = undefined;
-        const problem = await reset(index, tree, isSame);
+        copyIn(index);
+        const problem = treeOf(index) === tree ? undefined : await reset(index, tree, isSame);
         // As long as no file differs from it, there is nothing to write.
         if (!problem) last = { tree, scope: '' };
         return problem;
@@ -67,10 +69,11 @@ export function createOwnIndex(own: OwnFolder, top: string, prefix: string) {
         const missing = await git.list(['ls-files', '-d', '-z']);
         return missing.code === 0 ? missing.records : failed(index, missing);
       }),
-    /** Takes over an index that was written together with the files. */
-    adopt(from: string): void {
-      rmSync(index.shared, { force: true });
+    /** Takes over an index that was written together with the files of this tree. */
+    adopt(from: string, tree: string): void {
+      for (const name of [file, index.shared]) rmSync(name, { force: true });
       copyFileSync(from, index.shared);
+      noteTree(index, index.shared, tree);
     },
     /** `exclude`: globs from where the agent works. */
     snapshot: (exclude: readonly string[] = []) =>
@@ -87,6 +90,9 @@ export function createOwnIndex(own: OwnFolder, top: string, prefix: string) {
         looked = { tree, ...snapshot };
         return looked;
       }),
+    /** Makes the files of the work tree those of another tree; refused where they are not those of `from`. */
+    move: (asked: Move) =>
+      inTurn(() => moveFiles(own, top, asked, looked?.tree === asked.from ? file : undefined)),
     /** The last look, if it gave this tree. */
     seen: (tree: string): Snapshot | undefined => (looked?.tree === tree ? looked : undefined),
   };
@@ -108,17 +114,33 @@ function copyIn({ file, shared }: Index): void {
   if (!existsSync(file) && existsSync(shared)) linkSync(shared, file);
 }
 
-function copyOut({ file, shared }: Index): void {
+function copyOut(index: Index, tree: string): void {
+  const { file, shared } = index;
   tryTo(() => {
     linkSync(file, `${file}.new`);
     renameSync(`${file}.new`, shared);
+    noteTree(index, file, tree);
   });
   rmSync(`${file}.new`, { force: true }); // where both are the same file, it is not renamed
 }
 
+/** Which tree is in an index that others begin with: one that has it already need not be written again. */
+function noteTree({ shared }: Index, file: string, tree: string): void {
+  writeWhole(`${shared}-tree`, `${tree} ${markOf(file)}`);
+}
+
+function treeOf({ file, shared }: Index): string | undefined {
+  const [tree, mark] = (readIfThere(`${shared}-tree`) ?? '').split(' ');
+  return existsSync(file) && mark === markOf(file) ? tree : undefined;
+}
+
+/** With its own hash, which stands at its end, as the hash of an index that holds something else would. */
+function markOf(index: string): string {
+  return readFileSync(index).subarray(-20).toString('hex');
+}
+
 async function reset(index: Index, tree: string, isSame: boolean): Promise<Problem | undefined> {
   const { git, file, recent } = index;
-  copyIn(index);
   const again = existsSync(file) ? await git.list(['read-tree', '--reset', tree]) : undefined;
   if (again?.code !== 0) {
     for (const name of [file, `${file}.lock`]) rmSync(name, { force: true });
@@ -130,7 +152,7 @@ async function reset(index: Index, tree: string, isSame: boolean): Promise<Probl
     await git.run(['update-index', '-q', '--refresh']);
     recent.noteAll(readFileSync(file), tree.length / 2);
   }
-  copyOut(index);
+  copyOut(index, tree);
   return undefined;
 }
 
@@ -151,6 +173,8 @@ async function takeIn(
 ): Promise<(Omit<Snapshot, 'tree'> & { readonly changed: boolean }) | Problem> {
   copyIn(index);
   const { git, recent } = index;
+  const forgetful = timesTell(index.top) ? undefined : await forgetTimes(index);
+  if (forgetful) return forgetful;
   // Taken out, so that git reads them anew.
   const touched = recent.takeTouched();
   const forgotten = await remove(index, touched);
@@ -173,6 +197,14 @@ async function takeIn(
   }
   const isSame = [touched, gone, blocked, changed, large].every(({ length }) => length === 0);
   return { nested, skipped, changed: !isSame };
+}
+
+/** git reads each file again that it knows no times of. */
+async function forgetTimes(index: Index): Promise<Problem | undefined> {
+  const { git, top } = index;
+  const { code, stdout, output } = await git.run(['write-tree', '--missing-ok']);
+  if (code !== 0) return failed(index, { code, errors: output });
+  return git.order(['read-tree', stdout.trim()], top, 'the files cannot be looked at');
 }
 
 /** To make a file for each of so many contents takes longer than all else that is done with them. */
@@ -198,8 +230,9 @@ function refusedIn(errors: string): readonly Skipped[] {
 async function writeTree(index: Index): Promise<string | Problem> {
   const { code, stdout, output } = await index.git.run(['write-tree', '--missing-ok']);
   if (code !== 0) return failed(index, { code, errors: output });
-  copyOut(index);
-  return stdout.trim();
+  const tree = stdout.trim();
+  copyOut(index, tree);
+  return tree;
 }
 
 export interface Filled {
@@ -242,25 +275,30 @@ function withRules(git: Git, own: OwnFolder, folder: string, sparse: string): Gi
   return git.with({ GIT_DIR: folder, GIT_COMMON_DIR: own.path });
 }
 
+interface Move {
+  readonly from: string;
+  readonly to: string;
+  /** Files of a sparse checkout that are not there, and stay so. */
+  readonly absent?: readonly string[] | undefined;
+}
+
 /**
- * Through an index of its own, so that nothing that is there beside the two trees is touched. `absent`: files of a sparse checkout that are
- * not there, and stay so.
+ * Through an index of its own, so that nothing that is there beside the two trees is touched. `seen`: an index that has `from`, with the
+ * times of the files, so that none need be read for it.
  */
 export async function moveFiles(
   own: OwnFolder,
   top: string,
-  {
-    from,
-    to,
-    absent = [],
-  }: { readonly from: string; readonly to: string; readonly absent?: readonly string[] | undefined },
+  { from, to, absent = [] }: Move,
+  seen?: string,
 ): Promise<Problem | undefined> {
   const index = join(own.path, `other.${process.pid}.move-${++count}`);
   const git = own.git.at(top).with({ GIT_WORK_TREE: top, GIT_INDEX_FILE: index });
   try {
     const target = await asSnapshot(own, to, new Set(absent));
     if ('what' in target) return target;
-    await git.run(['read-tree', from]);
+    if (seen !== undefined && existsSync(seen)) linkSync(seen, index);
+    else await git.run(['read-tree', from]);
     await git.run(['update-index', '-q', '--refresh']);
     return await git.order(['read-tree', '-m', '-u', from, target.tree], top, 'its files cannot be moved');
   } finally {

@@ -1,6 +1,6 @@
 /** Objects in Ralph's own git directory: writing and comparing them, and the one way to make a commit. */
 import { createHash } from 'node:crypto';
-import { existsSync, rmSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { deflateSync } from 'node:zlib';
 import type { Problem } from '../domain/text/problem.ts';
@@ -26,7 +26,7 @@ export interface Blob {
 export async function readAll(
   git: Git,
   args: readonly string[],
-  input?: string,
+  input?: string | Buffer,
 ): Promise<Buffer | undefined> {
   const chunks: Buffer[] = [];
   const read = (chunk: Buffer) => {
@@ -38,13 +38,17 @@ export async function readAll(
 
 type Kind = 'blob' | 'tree' | 'commit';
 
-function encoded(kind: Kind, content: Buffer): Buffer {
+function encoded(kind: string, content: Buffer): Buffer {
   return Buffer.concat([Buffer.from(`${kind} ${content.length}\0`), content]);
 }
 
 /** What git calls it. */
 export function objectName(own: OwnFolder, kind: Kind, content: Buffer): string {
-  const format = readPinned(own)?.format ?? 'sha1';
+  return nameIn(readPinned(own)?.format ?? 'sha1', kind, content);
+}
+
+/** By the hash of the repository that it is in. */
+export function nameIn(format: string, kind: string, content: Buffer): string {
   return createHash(format).update(encoded(kind, content)).digest('hex');
 }
 
@@ -59,37 +63,6 @@ export function writeObject(own: OwnFolder, kind: Kind, content: Buffer): string
 
 /** A path with what it becomes, or undefined where it goes. `bytes`: a character for each byte of it. */
 export type TreeEntry = Pick<ChangedPath, 'bytes' | 'after'>;
-
-/**
- * The tree `base`, or none, with these entries. Objects that are not here need not be. `index`: a file that is of nobody else; it is
- * removed.
- */
-export async function treeWith(
-  git: Git,
-  index: string,
-  base: string | undefined,
-  entries: readonly TreeEntry[],
-): Promise<string | Problem> {
-  if (base !== undefined && entries.length === 0) return base;
-  const there = git.with({ GIT_INDEX_FILE: index });
-  const failed = (code: number, errors: string): Problem => ({
-    where: base ?? index,
-    what: `git cannot write a tree: ${complaint(errors, code)}`,
-  });
-  try {
-    const read = await there.list(['read-tree', base ?? '--empty']);
-    if (read.code !== 0) return failed(read.code, read.errors);
-    const filled = await there.bytes(
-      ['update-index', '-z', '--index-info'],
-      indexInfo(entries, base?.length),
-    );
-    if (filled.code !== 0) return failed(filled.code, filled.errors);
-    const { code, stdout, output } = await there.run(['write-tree', '--missing-ok']);
-    return code === 0 ? stdout.trim() : failed(code, output);
-  } finally {
-    rmSync(index, { force: true });
-  }
-}
 
 /** As `update-index` reads it. What is gone comes first: a file can be where a folder was. `width`: of the names of objects. */
 export function indexInfo(entries: readonly TreeEntry[], width = 40): readonly string[] {
@@ -119,7 +92,8 @@ export async function patch(git: Git, from: string, to: string): Promise<string 
     : { where: from, what: `git cannot show the changes: ${complaint(output, code)}` };
 }
 
-const QUIET_DIFF = ['--no-ext-diff', '--no-textconv', '--no-color', '--ignore-submodules=all'];
+/** As text: one byte would have git show nothing of a file. */
+const QUIET_DIFF = ['--text', '--no-ext-diff', '--no-textconv', '--no-color', '--ignore-submodules=all'];
 
 export async function compareTrees(
   git: Git,

@@ -79,9 +79,10 @@ export function createStart(place: Place, { own, top, pinned: known }: StartPart
   if (!known && own.path === own.place) TREES.delete(own.path);
   let pinned = known;
   let asked: Configured | undefined;
+  const sourceFor = rememberSource(top, place.env);
   const source = (): Source => {
     if (!pinned) throw new Error(`${own.path} is not prepared`);
-    return sourceOf(top, place.env, pinned);
+    return sourceFor(pinned);
   };
   const head = (): Promise<Head> => headOf(source());
   const bring = rememberTrees(own, known && readBase(own), commit => bringCommit(own, source(), commit));
@@ -127,14 +128,16 @@ export function createStart(place: Place, { own, top, pinned: known }: StartPart
       return begun && 'what' in begun ? begun : index.snapshot(options?.exclude);
     },
     /** Writes the files of the commit of a work tree that is still empty; `index`: where the repository wants its own. */
-    fill: (commit: string | undefined, options: Required<Filled>): Promise<Problem | undefined> =>
-      fill(commit, options, { own, top, index, bring, env: place.env }),
+    fill: (
+      commit: string | undefined,
+      options: Filled & { readonly index: string },
+    ): Promise<Problem | undefined> => fill(commit, options, { own, top, index, bring, env: place.env }),
   };
 }
 
 async function fill(
   commit: string | undefined,
-  options: Required<Filled>,
+  options: Filled & { readonly index: string },
   { bring, env, ...parts }: FillParts & { readonly bring: Bring; readonly env: Env },
 ): Promise<Problem | undefined> {
   const { own, top } = parts;
@@ -150,11 +153,11 @@ type FillParts = Pick<StartParts, 'own' | 'top'> & { readonly index: OwnIndex };
 async function fillFrom(
   base: Base,
   { own, top, index }: FillParts,
-  options: Required<Filled>,
+  options: Filled & { readonly index: string },
 ): Promise<Problem | undefined> {
   const problem = await checkout(own, base.tree, top, options);
   if (problem || base.files !== base.tree || options.sparse !== undefined) return problem;
-  index.adopt(options.index);
+  index.adopt(options.index, base.files);
   writeBase(own, base);
   return undefined;
 }
@@ -244,6 +247,15 @@ async function filesOf(own: OwnFolder, bring: Bring, { tree, isHere }: Brought):
   // Without its objects everything is hashed anew, so that what a file was is known later.
   const files = await (isHere ? asSnapshot(own, tree) : bring(undefined));
   return 'what' in files ? files : files.tree;
+}
+
+/** What is pinned changes when a run begins, and is asked for all the time. */
+function rememberSource(top: string, env: Env) {
+  let last: { readonly of: Pinned; readonly source: Source } | undefined;
+  return (pinned: Pinned): Source => {
+    if (last?.of !== pinned) last = { of: pinned, source: sourceOf(top, env, pinned) };
+    return last.source;
+  };
 }
 
 /** The repository by its folders, not by what its files say of each other; no command on it may look at the work tree. */

@@ -9,21 +9,37 @@
 import { existsSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import type { Violation } from '../domain/run/evidence.ts';
+import { listSome } from '../domain/text/feedback.ts';
 import { isProblem, type Problem } from '../domain/text/problem.ts';
 import { tryTo } from '../platform/files.ts';
-import { type Difference, type FileKeeper, type KeptFile, markFrom, markOf, statOf } from './keep-files.ts';
+import {
+  createFileKeeper,
+  type Difference,
+  type FileKeeper,
+  isSameLook,
+  type KeptFile,
+  type Look,
+  lookAt,
+  markFrom,
+  noteOf,
+  statOf,
+  writeOut,
+} from './keep-files.ts';
 import { openOwnGit } from './own-git.ts';
 import {
+  type Committed,
   type FilesAtStart,
   filesAtStart,
   isThere,
   newFiles,
   newUnlisted,
+  stagedOtherwise,
   type WorkTree,
-  watchSubmodules,
+  watchCommits,
 } from './protected-files.ts';
 import { type Place, shownPath } from './repository.ts';
 import { blockedAt, clearPath, moveAside } from './set-aside.ts';
+import { standBack } from './stand-back.ts';
 
 export interface ProtectionOptions extends Place {
   /** From `cwd`; `*` stops at a slash, `**` does not, the name of a folder stands for all that is in it. */
@@ -35,6 +51,8 @@ export interface ProtectionOptions extends Place {
   readonly allow?: readonly string[];
   /** Where things go that are in the way; nothing is deleted. */
   readonly aside: string;
+  /** Below which refs commits are kept that are taken back; absent: they are named until another commit puts right what they hold. */
+  readonly keepCommits?: string;
   /** Where the files are kept, so that a resumed run finds them again. */
   readonly keepIn: string;
   /** The name of what was kept there at the start of the run: that counts, not what is there now. */
@@ -53,71 +71,78 @@ export interface RestoreListener {
 export async function createProtection(options: ProtectionOptions) {
   const repository = await openTree(options);
   if ('what' in repository) return repository;
-  const { top } = repository;
   const first = await filesAtStart(repository, options);
   if ('what' in first) return first;
   let start = first;
-  const marks = new Map<string, string>();
-  const now = (): Kept => ({ repository, marks, ...start });
-  const kept = () => keptOffences(now());
-  const movedSubmodules = watchSubmodules(repository, options);
+  let trail = createTrail(repository);
+  const living = { may: true };
+  const kept = () => keptOffences({ repository, trail, living, ...start });
+  const committed = watchCommits(repository, options);
   const news = async () => {
     const { empty, found } = await findNews(repository, options, start);
-    const moved = await movedSubmodules(start);
-    return { empty, offences: [...newOffences(repository, found), ...movedOffences(repository, moved)] };
+    const commits = commitOffences(repository, await committed(start), start, options);
+    return { empty, offences: [...newOffences(repository, found), ...commits] };
   };
   return {
     /** How many files are protected, and what the user should know: a glob that fits nothing, what cannot be protected. */
     ...{ files: first.kept.size, notes: first.notes },
     /** What was kept, by name. */
     name: () => start.name,
+    /** Nothing that the agent starts lives on: files need not be written out to the disk before each look. */
+    nothingLives(): void {
+      living.may = false;
+    },
     /** What differs from the start. Changes nothing. */
     inspect: async () => toViolations([...kept(), ...(await news()).offences], undefined),
+    /** Why nothing is proven: a commit since the start, or what is staged since, has such a file otherwise than here. */
+    committed: async () => wordsOf(repository, options, start, await committed(start)),
     /** Puts everything back, and says what it was. `restored` is false where that was not possible. */
-    async restore(iteration = 0, { found, pending } = QUIETLY): Promise<readonly Violation[]> {
+    async restore(iteration = 0, listener = QUIETLY): Promise<readonly Violation[]> {
       const aside = join(options.aside, String(iteration));
-      const undone = (offences: readonly Offence[]) => {
-        const fresh = offences.filter(({ what }) => !pending.includes(what));
-        if (fresh.length > 0) found(fresh.map(({ what }) => what));
-        return toViolations(offences, aside);
-      };
-      const undo = pending.length === 0 ? undone(kept()) : finished(pending, toViolations(kept(), aside));
-      // Only now: what a link led to is no longer there.
-      const first = await news();
-      const more = undone(first.offences).filter(({ what }) => !pending.includes(what));
+      const [here, first] = await lookAtBoth(kept, undoneOf(aside, listener), news);
+      const isKnown = (what: string) => listener.pending.includes(what);
+      const more = undone(first.offences, aside, listener).filter(({ what }) => !isKnown(what));
       // An empty folder goes without a word: it is nobody's work, and a tool may take it for the file of that name.
       const { empty } = more.length > 0 ? await newUnlisted(repository, options, start) : first;
-      for (const path of empty) tryTo(() => moveAside(top, path, aside));
-      return [...undo, ...more].sort(byWhat);
+      for (const path of empty) tryTo(() => moveAside(repository.top, path, aside));
+      return trail.rest([...here, ...more].sort(byWhat));
     },
     /** The same files in a copy of the work tree; `aside` takes what is in their way there. */
     at(folder: string, aside: string): ProtectedCopy {
       const copy = copyOf(repository, folder);
-      return copyAt({ ...now(), marks: new Map(), repository: copy }, aside, () =>
-        findNews(copy, options, start),
-      );
+      const [keeper, trail] = [createFileKeeper(options.keepIn), createTrail(copy)];
+      const news = () => findNews(copy, options, start);
+      return copyAt({ ...start, keeper, trail, living, repository: copy }, aside, news);
     },
+    /** Whether everything was put back, and nothing was run since. */
+    isFresh: () => trail.isFresh(),
     /** From the last look on: returns what was written to until the next one, whatever it holds then. */
-    watch: () => watchWrites(now()),
+    watch: () => trail.watch(),
     /** From now on the files are protected as they are now: the user has changed them. A problem leaves it as it was. */
     async renew(): Promise<Problem | undefined> {
       const { recall: _, ...fresh } = options;
       const next = await filesAtStart(repository, fresh);
       if ('what' in next) return next;
       start = next;
+      trail = createTrail(repository);
     },
   };
 }
 
 async function openTree(options: ProtectionOptions): Promise<WorkTree | Problem> {
   const { allow = [] } = options;
-  const wrong = [...options.globs, ...allow].flatMap(glob => wrongGlob(glob) ?? [])[0];
+  const named = [
+    ...options.globs.map(glob => ['protect', glob] as const),
+    ...allow.map(glob => ['only', glob] as const),
+  ];
+  const wrong = named.flatMap(([option, glob]) => wrongGlob(option, glob) ?? [])[0];
   if (wrong) return wrong;
   const own = await openOwnGit(options);
   if ('what' in own) return own;
-  const { top, prefix, root, git, objects, head, treeOf, changedPaths } = own;
+  const { top, prefix, root, git, objects, head, treeOf, changedPaths, snapshot } = own;
   const ignoresCase = existsSync(join(top, '.GIT'));
-  return { top, prefix, root, git, objects, head, treeOf, changedPaths, ignoresCase, allow };
+  const look = { head, treeOf, changedPaths, snapshot };
+  return { top, prefix, root, git, objects, ...look, repository: own.repository, ignoresCase, allow };
 }
 
 function copyOf(tree: WorkTree, folder: string): WorkTree {
@@ -130,11 +155,14 @@ function copyOf(tree: WorkTree, folder: string): WorkTree {
 
 /** Protected files in a copy of the work tree. */
 export interface ProtectedCopy {
-  /** Puts them there as they were at the start, and returns what was not so. */
-  restore(): readonly Violation[];
+  /**
+   * Puts them there as they were at the start, and returns what was not so. What is new since that was first asked, and may not be, is moved
+   * aside; `mayAdd`: it is let be.
+   */
+  restore(mayAdd: boolean): Promise<readonly Violation[]>;
+  /** Whether that is done, and nothing was run since. */
+  isFresh(): boolean;
   watch(): () => readonly string[];
-  /** Moves aside what is new since it was first asked, and may not be; `mayAdd`: it is let be. */
-  removeNew(mayAdd: boolean): Promise<readonly Violation[]>;
 }
 
 interface News {
@@ -150,24 +178,51 @@ async function findNews(tree: WorkTree, options: ProtectionOptions, start: Files
   return { empty, found: isProblem(files) ? files : [...files, ...odd] };
 }
 
+/** git looks for what is new while the kept files are looked at here; once more where one is undone: what a link led to is no longer there. */
+async function lookAtBoth<Found>(
+  kept: () => readonly Offence[],
+  undo: (offences: readonly Offence[]) => readonly Violation[],
+  news: () => Promise<Found>,
+): Promise<readonly [readonly Violation[], Found]> {
+  const early = news();
+  const offences = kept();
+  const undone = undo(offences);
+  return [undone, offences.length === 0 ? await early : await early.then(news)];
+}
+
 function copyAt(files: Kept, aside: string, news: () => Promise<News>): ProtectedCopy {
   // What it was filled with: whatever the rules say of that, no command has made it.
   let known: ReadonlySet<string> | undefined;
+  const { trail } = files;
   return {
-    restore: () => toViolations(keptOffences(files), aside),
-    watch: () => watchWrites(files),
-    async removeNew(mayAdd) {
-      const { empty, found } = await news();
+    ...{ isFresh: trail.isFresh, watch: trail.watch },
+    async restore(mayAdd) {
+      const undo = (offences: readonly Offence[]) => toViolations(offences, aside);
+      const [undone, { empty, found }] = await lookAtBoth(() => keptOffences(files), undo, news);
       const all = isProblem(found) ? found : [...found, ...empty];
       const before = known;
       if (!isProblem(all) && (mayAdd || !before)) known = new Set(all);
       const fresh = isProblem(all) ? all : all.filter(path => !(mayAdd || !before || before.has(path)));
-      return toViolations(newOffences(files.repository, fresh), aside);
+      return trail.rest([...undone, ...toViolations(newOffences(files.repository, fresh), aside)]);
     },
   };
 }
 
 const QUIETLY: RestoreListener = { found() {}, pending: [] };
+
+function undone(offences: readonly Offence[], aside: string, { found, pending }: RestoreListener) {
+  const fresh = offences.filter(({ what }) => !pending.includes(what));
+  if (fresh.length > 0) found(fresh.map(({ what }) => what));
+  return toViolations(offences, aside);
+}
+
+function undoneOf(aside: string, listener: RestoreListener) {
+  const { pending } = listener;
+  return (offences: readonly Offence[]) =>
+    pending.length === 0
+      ? undone(offences, aside, listener)
+      : finished(pending, toViolations(offences, aside));
+}
 
 /** What is half undone looks like another offence; what it was at first is on record. */
 function finished(pending: readonly string[], rest: readonly Violation[]): readonly Violation[] {
@@ -175,28 +230,61 @@ function finished(pending: readonly string[], rest: readonly Violation[]): reado
   return pending.map(what => ({ what, restored }));
 }
 
-function wrongGlob(glob: string): Problem | undefined {
-  const where = `protect ${JSON.stringify(glob)}`;
-  if (glob.trim() === '') return { where, what: 'an empty glob protects nothing' };
+function wrongGlob(option: 'protect' | 'only', glob: string): Problem | undefined {
+  const where = `${option} ${JSON.stringify(glob)}`;
+  const isOnly = option === 'only';
+  if (glob.trim() === '') return { where, what: `an empty glob ${isOnly ? 'allows' : 'protects'} nothing` };
   if (!glob.startsWith('!')) return undefined;
-  return { where, what: 'exceptions with ! are not supported', fix: 'name what is to be protected' };
+  const fix = `name what ${isOnly ? 'may change' : 'is to be protected'}`;
+  return { where, what: 'exceptions with ! are not supported', fix };
 }
 
 interface Kept {
   readonly repository: WorkTree;
   readonly keeper: FileKeeper;
   readonly kept: ReadonlyMap<string, KeptFile>;
-  /** Of each, when it was last looked at. */
-  readonly marks: Map<string, string>;
+  readonly trail: Trail;
+  /** A process of the agent may have files in memory that it writes to. */
+  readonly living: { readonly may: boolean };
 }
 
-/** The system changes the times of a file with every write, and nobody can set all of them back. */
-function watchWrites({ repository: { prefix }, marks }: Kept): () => readonly string[] {
-  const before = [...marks];
-  return () =>
-    before
-      .filter(([path, mark]) => marks.get(path) !== mark && marks.get(path) !== UNMOVED)
-      .map(([path]) => `${shownPath(relative(prefix, path)) || '.'} was changed and put back`);
+type Mark = Look | string | undefined;
+type Trail = ReturnType<typeof createTrail>;
+
+/** The system changes the times of a file with every write, and nobody can set all of them back. Of what nobody touched there is no mark. */
+function createTrail({ prefix }: WorkTree) {
+  const marks = new Map<string, Mark>();
+  /** In which look each was last seen to be another than before. */
+  const moved = new Map<string, number>();
+  let looks = 0;
+  let isFresh = false;
+  return {
+    begin: () => void looks++,
+    /** All that was found is undone, or some of it. */
+    rest(found: readonly Violation[]) {
+      isFresh = found.every(({ restored }) => restored);
+      return found;
+    },
+    isFresh: () => isFresh,
+    mark: (path: string, mark: Mark) => void marks.set(path, mark),
+    note(path: string, mark: Mark): void {
+      if (looks > 1 && mark !== UNMOVED && !isSame(marks.get(path), mark)) moved.set(path, looks);
+      marks.set(path, mark);
+    },
+    /** Something is run from now on. */
+    watch() {
+      const since = looks;
+      isFresh = false;
+      return () =>
+        [...moved]
+          .filter(([, at]) => at > since)
+          .map(([path]) => `${shownPath(relative(prefix, path)) || '.'} was changed and put back`);
+    },
+  };
+}
+
+function isSame(one: Mark, other: Mark): boolean {
+  return one === other || (typeof one === 'object' && typeof other === 'object' && isSameLook(one, other));
 }
 
 const UNMOVED = 'unmoved';
@@ -213,17 +301,21 @@ interface Offence {
 }
 
 /** Looks at each once, for what differs and for its mark. */
-function keptOffences({ repository, keeper, kept, marks }: Kept): readonly Offence[] {
+function keptOffences({ repository, keeper, kept, trail, living }: Kept): readonly Offence[] {
   const { top, prefix } = repository;
   const known = new Map<string, string | undefined>();
-  const offences = [...kept].flatMap(([path, file]) => {
+  const offences: Offence[] = [];
+  trail.begin();
+  for (const [path, file] of kept) {
     const place = `${top}/${path}`;
     const blocked = blockedAt(top, path, known);
-    const stat = blocked === undefined ? statOf(place) : undefined;
-    const mark = markFrom(stat);
-    marks.set(path, mark);
-    const difference = blocked === undefined ? keeper.difference(file, place, stat, mark) : undefined;
-    if (blocked === undefined && difference === undefined) return [];
+    if (living.may && blocked === undefined) writeOut(place);
+    const now = blocked === undefined ? lookAt(place) : undefined;
+    if (keeper.isUntouched(file, now)) continue;
+    const look = now && noteOf(now);
+    trail.note(path, look);
+    const difference = blocked === undefined ? keeper.difference(file, place, look) : undefined;
+    if (blocked === undefined && difference === undefined) continue;
     const name = shownPath(relative(prefix, path));
     const what = difference
       ? changeWords(name, difference)
@@ -231,11 +323,11 @@ function keptOffences({ repository, keeper, kept, marks }: Kept): readonly Offen
     const undo = (aside: string) => {
       clearPath(top, path, aside);
       keeper.restore(file, place);
-      marks.set(path, markOf(place));
+      trail.mark(path, lookAt(place));
     };
-    return [{ what, undo }];
-  });
-  for (const folder of ['', ...known.keys()]) marks.set(`${folder}/`, markOfFolder(join(top, folder)));
+    offences.push({ what, undo });
+  }
+  for (const folder of ['', ...known.keys()]) trail.note(`${folder}/`, markOfFolder(join(top, folder)));
   return offences;
 }
 
@@ -244,6 +336,8 @@ export function changeWords(name: string, difference: Difference): string {
   switch (difference.kind) {
     case 'content':
       return `${name} was changed`;
+    case 'added':
+      return `${name} is new`;
     case 'deleted':
       return `${name} was deleted`;
     case 'replaced':
@@ -267,13 +361,51 @@ function newOffences(repository: WorkTree, paths: readonly string[] | Problem): 
     }));
 }
 
-/** They are in commits of the agent, which Ralph does not write anew. */
-function movedOffences({ prefix }: WorkTree, paths: readonly string[] | Problem): readonly Offence[] {
-  if (isProblem(paths)) return [{ what: `submodules cannot be looked for: ${paths.what}`, undo: impossible }];
-  return paths.map(path => ({
-    what: `${shownPath(relative(prefix, path))} is on another commit: put it back with a commit`,
-    undo: impossible,
-  }));
+/**
+ * They are in commits, which Ralph does not write anew, but takes back where there may be none. Else a submodule is named at once, for what it
+ * holds is in no commit here; of files only what is handed over counts.
+ */
+function commitOffences(
+  { prefix, repository }: WorkTree,
+  found: Committed | Problem,
+  start: FilesAtStart,
+  { keepCommits: keepIn }: Pick<ProtectionOptions, 'keepCommits'>,
+): readonly Offence[] {
+  if (isProblem(found)) return [{ what: `commits cannot be looked at: ${found.what}`, undo: impossible }];
+  const { moved, others, commits } = found;
+  const isBack = keepIn !== undefined && start.base !== undefined;
+  const undo = () => (isBack ? standBack(repository, start, commits, keepIn) : impossible());
+  const named = (what: string) => (path: string) => ({ what: `${nameOf(prefix, path)} ${what}`, undo });
+  return isBack
+    ? [...moved, ...others].map(named('was changed in a commit'))
+    : moved.map(named('is on another commit: put it back with a commit'));
+}
+
+const nameOf = (prefix: string, path: string) => shownPath(relative(prefix, path));
+
+async function wordsOf(
+  tree: WorkTree,
+  options: ProtectionOptions,
+  start: FilesAtStart,
+  committed: Committed | Problem,
+): Promise<string | undefined> {
+  const staged = await stagedOtherwise(tree, options, start);
+  const others = isProblem(committed) ? committed : committed.others;
+  return (
+    otherwiseWords(tree, 'in a commit', 'commit', others) ?? otherwiseWords(tree, 'staged', 'stage', staged)
+  );
+}
+
+function otherwiseWords(
+  { prefix }: WorkTree,
+  how: 'in a commit' | 'staged',
+  fix: 'commit' | 'stage',
+  others: readonly string[] | Problem,
+): string | undefined {
+  if (isProblem(others)) return `what is ${how} cannot be looked at: ${others.what}`;
+  if (others.length === 0) return undefined;
+  const paths = listSome(others.map(path => nameOf(prefix, path)));
+  return `protected files are otherwise ${how} than here, where they are as they were: ${fix} them as they are here (${paths})`;
 }
 
 /** It is not UTF-8: what has that name is there and cannot be reached by it. */

@@ -18,15 +18,21 @@ import {
 } from './keep-files.ts';
 import { ignoreRule } from './own-folder.ts';
 import type { OwnGit } from './own-git.ts';
-import { SUBMODULE } from './own-objects.ts';
+import { type ChangedPath, readEntries, SUBMODULE } from './own-objects.ts';
 import type { ProtectionOptions } from './protect.ts';
+import { commitOf } from './refs.ts';
 import { isRalphs, shownPath } from './repository.ts';
 import { blockedAt } from './set-aside.ts';
 import { findUnlisted, ignoredIn, type Unlisted } from './unlisted.ts';
+import { readStaged } from './user-index.ts';
 
 /** Looked at through Ralph's own git directory: what the agent says to git hides nothing. Globs count from `prefix`. */
 export interface WorkTree
-  extends Pick<OwnGit, 'top' | 'prefix' | 'root' | 'git' | 'objects' | 'head' | 'treeOf' | 'changedPaths'> {
+  extends Pick<
+    OwnGit,
+    | ('top' | 'prefix' | 'root' | 'git' | 'objects' | 'head' | 'treeOf')
+    | ('changedPaths' | 'snapshot' | 'repository')
+  > {
   /** `Test` and `test` are the same folder here: asked of the disk, since settings can be changed. */
   readonly ignoresCase: boolean;
   /** Globs of what may change although `**` is protected. */
@@ -44,6 +50,10 @@ export interface FilesAtStart {
   readonly watched: Watched | undefined;
   /** The commit that the work was on; undefined: there was none. */
   readonly base: string | undefined;
+  /** The branch that it was on; undefined: none, or nobody knows. */
+  readonly branch?: string | undefined;
+  /** What was staged, as the index has it; undefined: nobody knows. */
+  readonly staged?: readonly string[] | undefined;
 }
 
 /** Only where new files are forbidden. */
@@ -70,40 +80,85 @@ async function lookedUp(
 ): Promise<FilesAtStart | Problem> {
   const found = await findFiles(repository, globs);
   if ('what' in found) return found;
-  const paths = found.paths.filter(path => !isExcepted(path, except));
+  // git looks at the rest while the files are read here.
+  const beside = allowed === 'allow' ? undefined : lookBeside(repository, globs, found.paths);
   const keeper = createFileKeeper(keepIn);
-  const pack = paths.length > MANY ? openPack(keepIn) : undefined;
-  const { kept, unread } = keepAll(repository, keeper, paths, pack);
+  const pack = found.paths.length > MANY ? openPack(keepIn) : undefined;
+  const keep = (paths: readonly string[]) =>
+    keepAll(
+      repository,
+      keeper,
+      paths.filter(path => !isExcepted(path, except)),
+      pack,
+    );
+  const first = await keep(found.paths);
+  const odd = oddOnes(repository, found.paths, first.kept);
+  const behind = await behindLinks(repository, odd.links);
+  const all = new Set([...found.paths, ...behind.paths]);
+  const second = await keep([...all].slice(found.paths.length));
   try {
     pack?.close();
   } catch (error) {
     return { where: keepIn, what: errorWords(error) };
   }
-  const notes = [...found.notes, ...unread];
-  const watched =
-    allowed === 'allow'
-      ? undefined
-      : await watchNew(repository, keeper, globs, { all: found.paths, paths, kept });
-  const base = (await repository.head()).commit;
-  return { keeper, kept, notes, watched, base, name: keepList(keepIn, { kept, watched, base }) };
+  const kept = new Map([...first.kept, ...second.kept]);
+  const notes = [...found.notes, ...odd.notes, ...behind.notes, ...first.unread, ...second.unread];
+  const paths = [...all].filter(path => !isExcepted(path, except));
+  const watched = beside && (await watchNew(repository, keeper, { ...(await beside), paths, kept }));
+  const { commit: base, branch } = await repository.head();
+  const staged = base === undefined ? undefined : await readStaged(repository, base);
+  const known = staged && !isProblem(staged) ? staged.entries : undefined;
+  const start = { kept, watched, base, branch, staged: known };
+  return { ...start, keeper, notes, name: keepList(keepIn, start) };
+}
+
+/** Of what was found: the links, and what is said of the rest that cannot be protected. `kept`: what is known to be a file or a link. */
+function oddOnes(repository: WorkTree, paths: readonly string[], kept: ReadonlyMap<string, KeptFile>) {
+  const links: string[] = [];
+  const notes: string[] = [];
+  const known = new Map<string, string | undefined>();
+  for (const path of paths) {
+    const file = kept.get(path);
+    const stat = file ? undefined : statAt(repository, path);
+    if (file?.kind === 'link' || stat?.isSymbolicLink()) links.push(path);
+    const isFolder = stat?.isDirectory() && blockedAt(repository.top, path, known) === undefined;
+    const note = unprotectable(path, isFolder);
+    if (note) notes.push(note);
+  }
+  return { links, notes };
 }
 
 /** As many files take a while to be made. */
 const MANY = 256;
 
+type Beside = Awaited<ReturnType<typeof lookBeside>>;
+
+async function lookBeside(repository: WorkTree, globs: readonly string[], all: readonly string[]) {
+  const [ignored, rules, unlisted] = await Promise.all([
+    matching(repository, globs, IGNORED),
+    ruleFiles(repository, globs, all),
+    findUnlisted(repository),
+  ]);
+  return { ignored, rules, unlisted };
+}
+
 async function watchNew(
   repository: WorkTree,
   keeper: FileKeeper,
-  globs: readonly string[],
-  { all, paths, kept }: Pick<FilesAtStart, 'kept'> & Readonly<Record<'all' | 'paths', readonly string[]>>,
+  {
+    ignored,
+    rules,
+    unlisted,
+    paths,
+    kept,
+  }: Beside & Pick<FilesAtStart, 'kept'> & { readonly paths: readonly string[] },
 ): Promise<Watched> {
-  const ignored = await matching(repository, globs, IGNORED);
   const known = new Map<string, string | undefined>();
   const there = paths.filter(path => kept.has(path) || isThere(repository, path, known));
   return {
     before: [...there, ...('what' in ignored ? [] : ignored)],
-    rules: [...keepAll(repository, keeper, await ruleFiles(repository, globs, all)).kept],
-    unlisted: await findUnlisted(repository),
+    rules: [...(await keepAll(repository, keeper, rules)).kept],
+    unlisted,
   };
 }
 
@@ -119,11 +174,16 @@ async function ruleFiles(
   return (await git.at(top).list(['ls-files', ...flags])).records;
 }
 
-function keepAll({ top }: WorkTree, keeper: FileKeeper, paths: readonly string[], pack?: Pack) {
+/** As many are read in a millisecond. */
+const A_FEW = 32;
+
+/** Now and then whatever else is being done gets its turn. */
+async function keepAll({ top }: WorkTree, keeper: FileKeeper, paths: readonly string[], pack?: Pack) {
   const kept = new Map<string, KeptFile>();
   const unread: string[] = [];
   const known = new Map<string, string | undefined>();
-  for (const path of paths) {
+  for (const [at, path] of paths.entries()) {
+    if (at % A_FEW === A_FEW - 1) await new Promise(resolve => setImmediate(resolve));
     if (blockedAt(top, path, known) !== undefined) continue;
     try {
       const file = keeper.keep(`${top}/${path}`, pack);
@@ -136,14 +196,15 @@ function keepAll({ top }: WorkTree, keeper: FileKeeper, paths: readonly string[]
 }
 
 function recalled(repository: WorkTree, keepIn: string, name: string): FilesAtStart | Problem {
-  const saved = readList<Pick<FilesAtStart, 'watched' | 'base'>>(keepIn, name);
+  const saved = readList<Pick<FilesAtStart, 'watched' | 'base' | 'branch' | 'staged'>>(keepIn, name);
   if ('what' in saved) return saved;
-  const { kept, watched, base, process } = saved;
+  const { kept, process, ...start } = saved;
+  const known = new Map<string, string | undefined>();
   for (const path of kept.keys()) {
-    if (blockedAt(repository.top, path) === undefined)
+    if (blockedAt(repository.top, path, known) === undefined)
       rmSync(temporaryName(join(repository.top, path), process), { force: true });
   }
-  return { keeper: createFileKeeper(keepIn), kept, notes: [], name, watched, base };
+  return { keeper: createFileKeeper(keepIn), kept, notes: [], name, ...start };
 }
 
 interface Found {
@@ -164,17 +225,7 @@ async function findFiles(repository: WorkTree, globs: readonly string[]): Promis
       notes.push(`protect ${glob}: no file fits it now`);
     for (const path of [...matches, ...ignored.paths]) paths.add(path);
   }
-  const links: string[] = [];
-  const known = new Map<string, string | undefined>();
-  for (const path of paths) {
-    const stat = statAt(repository, path);
-    if (stat?.isSymbolicLink()) links.push(path);
-    const isFolder = stat?.isDirectory() && blockedAt(repository.top, path, known) === undefined;
-    const note = unprotectable(path, isFolder);
-    if (note) notes.push(note);
-  }
-  const behind = await behindLinks(repository, links);
-  return { paths: [...new Set([...paths, ...behind.paths])].sort(), notes: [...notes, ...behind.notes] };
+  return { paths: [...paths], notes };
 }
 
 /** More than anybody names: the folder of all dependencies, as a rule. */
@@ -388,28 +439,108 @@ function fits(repository: WorkTree, { globs, except }: Pick<ProtectionOptions, '
     !may.some(glob => glob.test(path));
 }
 
-/** Protected submodules that the commits since the start have on another commit, or have made. No snapshot names them. */
-export function watchSubmodules(repository: WorkTree, options: Pick<ProtectionOptions, 'globs' | 'except'>) {
+/** What of the protected paths the commits since the start have otherwise: no look at the files shows it. */
+export interface Committed {
+  /** Submodules on another commit, or new ones. No snapshot names them. */
+  readonly moved: readonly string[];
+  /** Files that are in a commit otherwise than here, where they are as they were. */
+  readonly others: readonly string[];
+  /** The commits that were looked at. */
+  readonly commits: readonly string[];
+}
+
+export function watchCommits(
+  repository: WorkTree,
+  options: Pick<ProtectionOptions, 'globs' | 'except' | 'newFiles'>,
+) {
   const isProtected = fits(repository, options);
-  let last: { readonly between: string; readonly moved: readonly string[] } | undefined;
-  return async ({ base }: FilesAtStart): Promise<readonly string[] | Problem> => {
-    const { commit } = await repository.head();
-    if (commit === undefined || commit === base) return [];
-    const between = `${base} ${commit}`;
-    if (last?.between === between) return last.moved;
-    const [from, to] = [await repository.treeOf(base), await repository.treeOf(commit)];
-    if (isProblem(from)) return from;
-    if (isProblem(to)) return to;
-    const changed = await repository.changedPaths(from, to);
-    if (isProblem(changed)) return changed;
-    const moved = changed
-      .filter(({ before, after }) => before?.mode === SUBMODULE || after?.mode === SUBMODULE)
-      .map(({ path }) => path)
-      .filter(path => isProtected(path) || isProtected(`${path}/a`));
-    last = { between, moved };
-    return moved;
+  const changes = rememberChanges(repository);
+  return async (start: FilesAtStart): Promise<Committed | Problem> => {
+    const found = { moved: new Set<string>(), others: new Set<string>() };
+    const commits = await standsNow(repository, start);
+    for (const commit of commits) {
+      const changed = await changes(start.base, commit);
+      if (isProblem(changed)) return changed;
+      for (const { path, before, after } of changed) {
+        const isModule = [before, after].some(blob => blob?.mode === SUBMODULE);
+        if (isModule && (isProtected(path) || isProtected(`${path}/a`))) found.moved.add(path);
+      }
+      const files = changed.map(({ path }) => path).filter(path => !found.moved.has(path));
+      const isMeant = (path: string) => start.kept.has(path) || (!!start.watched && isProtected(path));
+      const others = await unlikeFiles(repository, commit, files.filter(isMeant));
+      if (isProblem(others)) return others;
+      for (const path of others) found.others.add(path);
+    }
+    return { moved: [...found.moved], others: [...found.others], commits };
   };
 }
+
+/** Where HEAD stands, and the branch that it was on, if that is not where they were. */
+async function standsNow(
+  { head, repository }: WorkTree,
+  { base, branch }: FilesAtStart,
+): Promise<readonly string[]> {
+  const { commit } = await head();
+  const there = branch === undefined ? commit : await commitOf(repository, `refs/heads/${branch}`);
+  return [...new Set([commit, there])].filter(each => each !== undefined && each !== base) as string[];
+}
+
+/** What a commit is never changes. */
+function rememberChanges({ treeOf, changedPaths }: WorkTree) {
+  const known = new Map<string, readonly ChangedPath[]>();
+  return async (base: string | undefined, commit: string): Promise<readonly ChangedPath[] | Problem> => {
+    const before = known.get(`${base} ${commit}`);
+    if (before) return before;
+    const [from, to] = [await treeOf(base), await treeOf(commit)];
+    if (isProblem(from)) return from;
+    if (isProblem(to)) return to;
+    const changed = await changedPaths(from, to);
+    if (!isProblem(changed)) known.set(`${base} ${commit}`, changed);
+    return changed;
+  };
+}
+
+/** Of these paths those that the commit does not have as the files are. */
+async function unlikeFiles(
+  { snapshot, treeOf, changedPaths, root }: WorkTree,
+  commit: string,
+  paths: readonly string[],
+): Promise<readonly string[] | Problem> {
+  const asked = new Set(paths.filter(path => !isRalphs(path, root)));
+  if (asked.size === 0) return [];
+  const [now, tree] = [await snapshot(), await treeOf(commit)];
+  if (isProblem(now)) return now;
+  if (isProblem(tree)) return tree;
+  const changed = await changedPaths(now.tree, tree);
+  return isProblem(changed) ? changed : changed.map(({ path }) => path).filter(path => asked.has(path));
+}
+
+/** Files that are staged otherwise than here, where they are as they were, and were not when the run began. */
+export async function stagedOtherwise(
+  repository: WorkTree,
+  options: Pick<ProtectionOptions, 'globs' | 'except'>,
+  start: FilesAtStart,
+): Promise<readonly string[] | Problem> {
+  const { commit } = await repository.head();
+  if (commit === undefined || start.staged === undefined) return [];
+  const staged = await readStaged(repository, commit);
+  if (isProblem(staged)) return staged;
+  const isProtected = fits(repository, options);
+  const known = new Set(start.staged);
+  const entries = staged.entries.filter(entry => !known.has(entry));
+  const named = readEntries(entries).map(({ bytes, after }) => ({ after, path: decoded(bytes) }));
+  const meant = named.filter(({ path }) => start.kept.has(path) || (!!start.watched && isProtected(path)));
+  if (meant.length === 0) return [];
+  const [tree, now] = [await repository.treeOf(commit), await repository.snapshot()];
+  if (isProblem(tree)) return tree;
+  if (isProblem(now)) return now;
+  const changed = await repository.changedPaths(tree, now.tree);
+  if (isProblem(changed)) return changed;
+  const files = new Map(changed.map(({ path, after }) => [path, after]));
+  return meant.filter(({ path, after }) => files.get(path)?.oid !== after.oid).map(({ path }) => path);
+}
+
+const decoded = (bytes: string) => Buffer.from(bytes, 'latin1').toString('utf8');
 
 function patternsOf({ prefix, ignoresCase }: WorkTree, globs: readonly string[]): readonly RegExp[] {
   const patterns = globs.map(glob => pathPattern(`${prefix}${glob.replace(/\/+$/, '')}`, { orBelow: true }));

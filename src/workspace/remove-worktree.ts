@@ -62,7 +62,10 @@ export async function deleteBranch(
 ): Promise<Problem | undefined> {
   const ref = `refs/heads/${branch}`;
   const elsewhere = await checkedOutAt(git, ref);
-  if (elsewhere !== undefined) return { where: branch, what: `it is checked out in ${elsewhere}` };
+  if (elsewhere !== undefined) {
+    const fix = `${command('-C', elsewhere, 'switch', '--detach')} leaves it there; ${command('-C', elsewhere, 'branch', '-d', branch)} deletes it then`;
+    return { where: branch, what: `it is checked out in ${elsewhere}`, fix };
+  }
   const left = await git.order(
     ['update-ref', '--no-deref', '-d', ref, tip],
     branch,
@@ -90,7 +93,10 @@ export async function discardWorktree({
   return withLock(lockOf(site), async () => {
     const tip = await tipOf(site);
     const isHeld = tip === undefined || (await isIn(repository.git, tip, heldBy));
-    if (!isHeld) return { where: branch, what: `it is at ${tip}, which is nowhere else` };
+    if (!isHeld) {
+      const fix = `${command('-C', site.root, 'log', `${heldBy}..${branch}`)} shows what it holds; merge it, or delete the branch yourself`;
+      return { where: branch, what: `it is at ${tip}, which is nowhere else`, fix };
+    }
     if (!isFree(site)) {
       const kept = (await whyKeepSubmodules(site)) ?? (keepIgnored ? await whyKeepIgnored(site) : undefined);
       if (kept) return kept;

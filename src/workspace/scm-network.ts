@@ -6,10 +6,9 @@
 import { existsSync, realpathSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { RunStart, ScmResult } from '../domain/run/event.ts';
-import { capture } from '../platform/capture.ts';
 import type { Confinement } from '../platform/confinement.ts';
 import { readIfThere, tryTo, writeWhole } from '../platform/files.ts';
-import { complaint, type Env, type Git, git as gitAt, lastLine } from '../platform/git.ts';
+import { captureGit, complaint, type Env, type Git, git as gitAt, lastLine } from '../platform/git.ts';
 import { deliver } from './commit-in-repository.ts';
 import { fetchCommit } from './own-fetch.ts';
 import { toConfig } from './own-folder.ts';
@@ -126,7 +125,7 @@ export async function runInside(
   { cwd, env, abort: signal, confinement }: NetworkRound & { readonly cwd: string },
 ): Promise<TaskResult> {
   const limits = { timeout: TASK_TIMEOUT, signal, confinement };
-  const { code, output } = await capture(argv, { cwd, env: { ...env, ...QUIET_GIT }, ...limits });
+  const { code, output } = await captureGit(argv, { cwd, env: { ...env, ...QUIET_GIT }, ...limits });
   return code === 0 ? { outcome: 'done', detail: lastLine(output) } : failed(complaint(output, code));
 }
 

@@ -5,9 +5,9 @@ import type { TaskState } from '../domain/run/state.ts';
 import { formatProblem, isProblem } from '../domain/text/problem.ts';
 import { createRedactor } from '../domain/text/secrets.ts';
 import { firstTag } from '../domain/turn/claim.ts';
-import { type CaptureOptions, capture } from '../platform/capture.ts';
+import type { CaptureOptions } from '../platform/capture.ts';
 import type { Confinement } from '../platform/confinement.ts';
-import { complaint } from '../platform/git.ts';
+import { captureGit, complaint } from '../platform/git.ts';
 import { findProgram } from '../platform/programs.ts';
 import { commitInside, type Inside } from './commit-in-repository.ts';
 import { type CommitPlan, planCommit } from './commit-plan.ts';
@@ -188,7 +188,7 @@ function insideOf(
   limits: Pick<CaptureOptions, 'timeout' | 'signal'>,
 ): Inside {
   return (argv, { env: more, input } = {}) =>
-    capture(argv, { cwd: top, env: { ...env, ...QUIET_GIT, ...more }, confinement, input, ...limits });
+    captureGit(argv, { cwd: top, env: { ...env, ...QUIET_GIT, ...more }, confinement, input, ...limits });
 }
 
 /** The index is not ended with the run: half of what is done to it would undo work later. */

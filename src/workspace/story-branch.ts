@@ -5,6 +5,7 @@
 import { isProblem, type Problem } from '../domain/text/problem.ts';
 import { handOver } from './commit-in-repository.ts';
 import { planCommit } from './commit-plan.ts';
+import { clearOwnLocks } from './git-lock.ts';
 import { type OwnGit, openOwnGit } from './own-git.ts';
 import type { Place } from './repository.ts';
 
@@ -116,6 +117,7 @@ async function pointAt(
   commit: string,
   known: string,
 ): Promise<Problem | undefined> {
+  clearOwnLocks(own.repository, ref);
   const problem = await handOver(own, { commit, known, ref, why: 'ralph: checked' });
   if (problem) return problem;
   const isThere = ref === `refs/heads/${(await own.head()).branch}`;
@@ -128,7 +130,10 @@ async function pointAt(
 
 async function moveTo(own: OwnGit, ref: string, commit: string): Promise<Problem | undefined> {
   const [now, to] = [await own.snapshot(), await own.treeOf(commit)];
+  const from = await own.treeOf((await own.head()).commit);
   if (isProblem(now)) return now;
   if (isProblem(to)) return to;
-  return (await own.moveFiles(now.tree, to)) ?? pointAt(own, ref, commit, commit);
+  if (isProblem(from)) return from;
+  const moved = (await own.moveSubmodules(from, to)) ?? (await own.moveFiles(now.tree, to));
+  return moved ?? pointAt(own, ref, commit, commit);
 }

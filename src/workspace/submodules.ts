@@ -9,8 +9,9 @@ import { ensureFolder, namesIn as filesIn, tryTo, writeWhole } from '../platform
 import { complaint, git as gitAt } from '../platform/git.ts';
 import { bringTree, listTree } from './own-fetch.ts';
 import { type OwnFolder, type Pinned, readPinned } from './own-folder.ts';
-import { checkout } from './own-index.ts';
-import { SUBMODULE } from './own-objects.ts';
+import { checkout, moveFiles } from './own-index.ts';
+import { type Blob, compareTrees, SUBMODULE } from './own-objects.ts';
+import { type GitFolders, headOf } from './refs.ts';
 import { TRUE_OBJECTS } from './repository.ts';
 import { blockedAt } from './set-aside.ts';
 
@@ -50,12 +51,13 @@ async function fillFrom(where: SubmodulesIn, roots: readonly string[]): Promise<
   for (const { bytes, after } of listed) {
     const path = Buffer.from(bytes, 'latin1').toString('utf8');
     const name = names.get(path);
-    const from = name === undefined ? undefined : repositoryOf(roots, name, path);
-    if (name === undefined || from === undefined || !isRoom(folder, path)) continue;
-    const inner = await bringTree(own, sourceAt(from, where), after.oid);
-    if (inner === undefined) continue;
+    if (name === undefined || !isRoom(folder, path)) continue;
     const there = join(folder, path);
+    // To git an empty one is not checked out, and one that is not there was deleted.
     mkdirSync(there, { recursive: true });
+    const from = repositoryOf(roots, name, path);
+    const inner = from && (await bringTree(own, sourceAt(from, where), after.oid));
+    if (from === undefined || inner === undefined) continue;
     const made = gitDir === undefined ? undefined : join(gitDir, 'modules', name);
     const problem =
       (made && (await makeRepository(where, there, made, { from, commit: after.oid }))) ||
@@ -99,8 +101,9 @@ function isRoom(folder: string, path: string): boolean {
   return (stat === undefined || stat.isDirectory()) && !existsSync(join(folder, path, '.git'));
 }
 
-function sourceAt(gitDir: string, { env }: SubmodulesIn) {
-  const git = gitAt(gitDir, env).with({ GIT_DIR: gitDir, ...TRUE_OBJECTS });
+/** Its settings may be an agent's: they start nothing that gets at more objects. */
+function sourceAt(gitDir: string, { env }: SubmodulesIn): GitFolders {
+  const git = gitAt(gitDir, env).with({ GIT_DIR: gitDir, GIT_ALLOW_PROTOCOL: 'none', ...TRUE_OBJECTS });
   return { git, gitDir, commonDir: gitDir };
 }
 
@@ -125,6 +128,60 @@ async function makeRepository(
   writeWhole(join(gitDir, 'objects/info/alternates'), `${join(from, 'objects')}\n`);
   writeWhole(join(gitDir, 'HEAD'), `${commit}\n`);
   return undefined;
+}
+
+/**
+ * Those that stand where the tree `from` has them are put where `tree` has them: an agent that adds all files would take back what has landed,
+ * and would decide a conflict that nobody has looked at.
+ */
+export async function moveSubmodules(
+  where: Required<SubmodulesIn>,
+  from: string,
+): Promise<Problem | undefined> {
+  const { own, tree, folder, gitDir } = where;
+  const changes = await compareTrees(own.git, from, tree, []);
+  if (isProblem(changes)) return changes;
+  const links = changes.filter(({ before, after }) => isLink(before) || isLink(after));
+  if (links.length === 0) return undefined;
+  const names = await namesIn(own, from);
+  for (const { path, before, after } of links) {
+    const name = names.get(path);
+    if (!before || name === undefined || !existsSync(join(folder, path, '.git'))) continue;
+    // A link would lead to a repository that is nobody's submodule.
+    const at = gitDir ?? folder;
+    if (blockedAt(folder, `${path}/.git`) ?? blockedAt(at, `modules/${name}/HEAD`)) continue;
+    const [there, made] = [join(folder, path), join(at, 'modules', name)];
+    const source = sourceAt(made, where);
+    if ((await headOf(source)).commit !== before.oid) continue;
+    if (after && isLink(after)) {
+      const problem = await moveTo(own, there, source, [before.oid, after.oid]);
+      if (problem) return problem;
+    } else if (!holdsObjects(made) && !(await differs(own, before.oid, there)))
+      for (const gone of [there, made]) rmSync(gone, { recursive: true, force: true });
+  }
+  return fillSubmodules(where);
+}
+
+function isLink(entry: Blob | undefined): boolean {
+  return entry?.mode === SUBMODULE;
+}
+
+async function moveTo(
+  own: OwnFolder,
+  there: string,
+  source: GitFolders,
+  [before, after]: readonly [string, string],
+): Promise<Problem | undefined> {
+  const [from, to] = [await bringTree(own, source, before), await bringTree(own, source, after)];
+  if (from === undefined || to === undefined)
+    return { where: there, what: `the submodule does not have the commit ${after}, which has landed` };
+  // Cut off behind its files, they are there already.
+  const moved = (await differs(own, after, there)) ? await moveFiles(own, there, { from, to }) : undefined;
+  if (moved) return moved;
+  // git would follow links that an agent has put there: to the index, and to the log of HEAD.
+  writeWhole(join(source.gitDir, 'HEAD'), `${after}\n`);
+  rmSync(join(source.gitDir, 'index'), { force: true });
+  return source.git.order(['read-tree', after], there);
 }
 
 /** The first in a worktree of Ralph's that holds something which is nowhere else: commits, or files that differ from its commit. */

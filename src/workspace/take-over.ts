@@ -10,7 +10,8 @@ import type { OwnGit } from './own-git.ts';
 import { type Blob, type ChangedPath, readEntries, SUBMODULE } from './own-objects.ts';
 import { isRalphs, shownPath } from './repository.ts';
 import { blockedAt } from './set-aside.ts';
-import { alignIndex, foldersOf, type IndexOwner, readStaged } from './user-index.ts';
+import { foldersOf } from './tree-with.ts';
+import { alignIndex, type IndexOwner, readStaged } from './user-index.ts';
 
 export interface Move {
   readonly branch: string;
@@ -23,7 +24,7 @@ export interface Move {
   readonly shared?: ReadonlySet<string>;
 }
 
-/** Somebody else was there first. */
+/** Somebody else was there first, or keeps it from being moved. */
 export interface Moved extends Problem {
   /** undefined: it is gone. */
   readonly now: string | undefined;
@@ -41,6 +42,9 @@ export async function moveBranch(
   const where = `branch ${branch}`;
   const now = await git.run(['rev-parse', '--verify', '--quiet', `${ref}^{commit}`]);
   const at = now.code === 0 ? now.stdout.trim() : undefined;
+  const other = await git.run(['symbolic-ref', '--quiet', ref]);
+  if (other.code === 0)
+    return { where, what: `it is another name for ${other.stdout.trim()} now, so it is left alone`, now: at };
   const isOut = (await own.head()).branch === branch;
   // It may have been cut off between the branch and the index.
   if (at === tip) return isOut ? alignWith(own, base, tip, owner) : undefined;
@@ -58,7 +62,9 @@ export async function moveBranch(
   const failed = (await deliver(own, tip, base)) ?? (files && (await own.moveFiles(files.now, files.after)));
   if (failed) return failed;
   const words = ['update-ref', '-m', 'ralph: landed', ref, tip, at ?? '0'.repeat(tip.length)];
-  return (await git.order(words, where)) ?? (isOut ? alignWith(own, base, tip, owner) : undefined);
+  const unmoved = await git.order(words, where);
+  if (unmoved) return { ...unmoved, now: at };
+  return isOut ? alignWith(own, base, tip, owner) : undefined;
 }
 
 /** From the branch that is checked out to another one, with the files of `move.tip`; `files`: the commit that those of now are of. */

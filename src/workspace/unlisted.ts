@@ -1,7 +1,7 @@
-/** What is in a work tree and git never lists: folders without a file in them, and what is neither a file nor a link. */
+/** What is in a work tree and git never lists: folders without a file in them or that cannot be read, and what is neither a file nor a link. */
 import { type Dirent, readdirSync } from 'node:fs';
-import { join } from 'node:path';
-import { tryTo } from '../platform/files.ts';
+import { dirname, join } from 'node:path';
+import { errorCode } from '../platform/error-words.ts';
 import { listOthers } from './hidden-files.ts';
 import type { OwnGit } from './own-git.ts';
 import { isRalphs } from './repository.ts';
@@ -9,7 +9,7 @@ import { isRalphs } from './repository.ts';
 export interface Unlisted {
   /** From the top; of folders in each other the outer one. */
   readonly empty: readonly string[];
-  /** Named pipes, sockets and devices. */
+  /** Named pipes, sockets and devices, and folders that cannot be read: git passes over them. */
   readonly odd: readonly string[];
 }
 
@@ -18,7 +18,8 @@ export async function findUnlisted(
   tree: Pick<OwnGit, 'git' | 'top' | 'root'>,
   others?: readonly string[],
 ): Promise<Unlisted> {
-  const folders = (others ?? (await listOthers(tree))).filter(path => path.endsWith('/'));
+  const isMeant = (path: string) => path.endsWith('/') && !isRalphs(path, tree.root);
+  const folders = (others ?? (await listOthers(tree))).filter(isMeant);
   const found = { empty: [] as string[], odd: [] as string[] };
   look({ top: tree.top, root: tree.root, passedBy: await ignoredIn(tree, folders, NO_INDEX), ...found }, '');
   const ignored = await ignoredIn(tree, [...found.empty.map(path => `${path}/`), ...found.odd], NO_INDEX);
@@ -56,8 +57,12 @@ interface Look extends Unlisted {
 
 /** Returns whether there is something below it that git lists or ignores. `folder`: '', or ends with a slash. */
 function look(into: Look, folder: string): boolean {
-  const entries = tryTo(() => readdirSync(join(into.top, folder), { withFileTypes: true }));
-  if (!entries) return true;
+  const entries = entriesIn(join(into.top, folder));
+  if (!entries) {
+    const closed = reachable(folder.slice(0, -1));
+    if (folder !== '' && !into.odd.includes(closed)) into.odd.push(closed);
+    return true;
+  }
   const empty: string[] = [];
   let isFull = false;
   for (const entry of entries) {
@@ -72,6 +77,24 @@ function look(into: Look, folder: string): boolean {
   }
   if (isFull || folder === '') into.empty.push(...empty);
   return isFull;
+}
+
+/** undefined: nobody can say, for who may not read it or because its path is too long. */
+function entriesIn(path: string): readonly Dirent[] | undefined {
+  try {
+    return readdirSync(path, { withFileTypes: true });
+  } catch (error) {
+    return errorCode(error) === 'ENOENT' ? [] : undefined; // it has gone meanwhile
+  }
+}
+
+/** Bytes. What lies deeper can be seen, but neither moved nor named. */
+const DEEPEST = 2_048;
+
+function reachable(path: string): string {
+  let at = path;
+  while (Buffer.byteLength(at) > DEEPEST) at = dirname(at);
+  return at;
 }
 
 function isOdd(entry: Dirent): boolean {

@@ -3,13 +3,13 @@
  * staged, unmerged, intended to be added or flagged stays as it is. A version that is in the index alone, and that a committed one takes
  * the place of, is kept under a name first.
  */
-import { join } from 'node:path';
 import { formatProblem, isProblem, type Problem } from '../domain/text/problem.ts';
 import { complaint } from '../platform/git.ts';
 import { joinWords } from '../platform/shell.ts';
 import type { OwnGit } from './own-git.ts';
-import { type ChangedPath, indexInfo, makeCommit, readEntries, readRaw, treeWith } from './own-objects.ts';
+import { type ChangedPath, indexInfo, makeCommit, readEntries, readRaw } from './own-objects.ts';
 import { shownPath } from './repository.ts';
+import { foldersOf, treeWith } from './tree-with.ts';
 
 export interface Staged {
   /** What differs from the commit, as `--index-info` takes it, with one character for each byte. */
@@ -18,7 +18,10 @@ export interface Staged {
 }
 
 /** What the index has that this commit or tree has not. It does not look at the files, so nothing of the repository's is started. */
-export async function readStaged({ repository }: OwnGit, tree: string): Promise<Staged | Problem> {
+export async function readStaged(
+  { repository }: Pick<OwnGit, 'repository'>,
+  tree: string,
+): Promise<Staged | Problem> {
   const flags = ['--cached', '--raw', '-z', '--no-renames', '--no-abbrev', '--ignore-submodules=none'];
   const { code, records, errors } = await repository.git.bytes([
     ...['diff-index', ...flags, '--ita-invisible-in-index', tree, '--'],
@@ -113,12 +116,6 @@ async function replacedBy(
   });
 }
 
-/** `a/b/c` is in `a` and in `a/b`. */
-export function foldersOf(path: string): readonly string[] {
-  const parts = path.split('/');
-  return parts.slice(1).map((_, at) => parts.slice(0, at + 1).join('/'));
-}
-
 /** As a commit of its own beside the branch: `git show` shows what had been staged. */
 async function keep(
   own: OwnGit,
@@ -127,9 +124,10 @@ async function keep(
   entries: readonly string[],
 ): Promise<Problem | undefined> {
   const { git } = own.repository;
-  const index = join(own.objects.cwd, `other.${process.pid}.staged`);
   const ref = `refs/ralph/kept/${run}/_staged/${commit.slice(0, 12)}`;
-  const tree = await treeWith(git, index, before, readEntries(entries));
+  const write = (content: Buffer) =>
+    git.ask(['hash-object', '-w', '-t', 'tree', '--stdin'], content).stdout.toString().trim();
+  const tree = await treeWith({ git, write }, before, readEntries(entries));
   if (isProblem(tree)) return tree;
   const parents = parent === undefined ? [] : [parent];
   const made = await makeCommit(git, { tree, parents, message: `Staged before ${commit}` });

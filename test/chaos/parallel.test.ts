@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { lookAt } from '../../src/store/overview.ts';
 import { projectPaths, runPaths } from '../../src/store/paths.ts';
 import { listRuns } from '../../src/store/run-file.ts';
-import { beginConflicts, eitherSide } from '../rig/conflicts.ts';
+import { beginWithSubmodule, eitherSide } from '../rig/conflicts.ts';
 import { type LaneRig, landedFiles, laneRig, type ParallelResult, plain, resultIn } from '../rig/lanes.ts';
 import { type Finished, startRalph } from '../rig/ralph.ts';
 import { generator } from './generator.ts';
@@ -23,7 +23,7 @@ function project(): LaneRig {
     ids.map(id => plain(id, { priority: 1, ...(id === 'US-005' && { dependsOn: ['US-001'] }) })),
     { LANE_SECONDS: '0.1' },
   );
-  beginConflicts(rig.project);
+  beginWithSubmodule(rig.project);
   for (const [side, [id, other]] of [
     ['US-001', 'US-002'] as const,
     ['US-002', 'US-001'] as const,
@@ -112,10 +112,13 @@ function resultOf(end: Finished): ParallelResult {
 
 /** What may not depend on who was first. */
 function outcomeOf(rig: LaneRig, { result }: CameTo) {
-  const { 'ralph/progress.txt': progress = '', ...files } = landedFiles(rig, 'ralph/demo');
+  const { 'ralph/progress.txt': progress = '', sub, ...all } = landedFiles(rig, 'ralph/demo');
+  // Its commits, and where it is from, are others in each run.
+  const files = Object.fromEntries(Object.entries(all).filter(([name]) => !/^(\.gitmod|sub\.)/.test(name)));
   const list = JSON.parse(files['ralph/tasks.json'] ?? '{}').userStories;
   return {
     stopReason: result.stopReason,
+    isSubmoduleBoth: sub === all['sub.both']?.trim(),
     lanes: result.lanes.map(({ id, state }) => `${id} ${state}`),
     files: {
       ...files,

@@ -1,11 +1,8 @@
 /** The page of all machines: the units of a fleet as runs, live from the database, behind the protections of every dashboard. */
-import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
-import { ask, listen, listenTo, TOKEN } from '../dashboard/serve.ts';
+import { ask, dashboardOf, listen, listenTo } from '../dashboard/serve.ts';
 import { fleetRig } from '../rig/fleet.ts';
 import { describeWithPostgres, sharedPostgres } from '../rig/postgres.ts';
-import { startRalph } from '../rig/ralph.ts';
-import { folder } from '../rig/repo.ts';
 
 describeWithPostgres('the dashboard of a fleet', () => {
   const postgres = sharedPostgres();
@@ -64,16 +61,3 @@ describeWithPostgres('the dashboard of a fleet', () => {
     expect(after.diff.text).toContain('+no');
   });
 });
-
-/** On a machine that has nothing but the address of the database. */
-async function dashboardOf(database: string): Promise<number> {
-  const { dir: cwd } = folder('ralph-elsewhere-');
-  const env = { HOME: cwd, XDG_STATE_HOME: join(cwd, 'state'), RALPH_DASHBOARD_TOKEN: TOKEN };
-  const running = startRalph(['dashboard', '--database', database, '--json'], { cwd, env });
-  let said = '';
-  running.process.stdout?.on('data', chunk => {
-    said += chunk;
-  });
-  await running.until('"url"');
-  return Number(new URL(JSON.parse(said).url).port);
-}

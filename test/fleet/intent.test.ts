@@ -23,6 +23,13 @@ describeWithPostgres('a unit that is told something', () => {
   };
   const seen = async (rig: FleetRig, unit: string, type: string) =>
     rig.sql('select fence::int as fence, line from ralph.event where unit = $1 and type = $2', unit, type);
+  /** A worker looks every second, and a turn that ends before that has begun the next one. */
+  const pause = async (rig: FleetRig, unit: string, of = unit) => {
+    await rig.fleet('pause', unit);
+    await rig.until('its worker to hear of it', async () =>
+      (await seen(rig, of, 'notice')).some(({ line }) => String(line).includes('It will pause')),
+    );
+  };
 
   test('is cancelled although its worker died before it heard of it', async () => {
     const { rig, unit, one } = await inTurn();
@@ -93,12 +100,12 @@ describeWithPostgres('a unit that is told something', () => {
 
   test('stays paused with the next worker, until it is continued', async () => {
     const { rig, unit, gate, one } = await inTurn();
-    await rig.fleet('pause', unit);
+    await pause(rig, unit);
     gate.open();
-    await rig.until('the pause', async () => (await seen(rig, unit, 'paused')).length === 1);
+    await rig.until('the first pause', async () => (await seen(rig, unit, 'paused')).length === 1);
     one.process.kill('SIGKILL');
     rig.worker('two');
-    await rig.until('the pause', async () => (await seen(rig, unit, 'paused')).length === 2);
+    await rig.until('the second pause', async () => (await seen(rig, unit, 'paused')).length === 2);
     expect(rig.turns()).toHaveLength(1);
     await rig.fleet('continue', unit);
     await rig.untilState(unit, 'done');
@@ -118,7 +125,7 @@ describeWithPostgres('a unit that is told something', () => {
     const unit = await rig.submit('--check', 'test -f README.md');
     rig.worker('one', '--slots', '1');
     await rig.until('the turn', () => rig.reached('turn'));
-    await rig.fleet('pause', unit);
+    await pause(rig, unit, `${unit}.US-001`);
     gate.open();
     await rig.until('the pause', async () => (await seen(rig, `${unit}.US-001`, 'paused')).length === 1);
     await rig.fleet('continue', unit);

@@ -32,6 +32,7 @@ const PHASES: readonly Phase[] = [
   { name: 'pushing what the turn has done', fence: 2, turns: 2, wakes: '  lost' },
   { name: 'in a check', fence: 2, turns: 1, wakes: '  lost' },
   { name: 'pushing what came of it', fence: 2, turns: 1, wakes: '  lost' },
+  { name: 'giving it back', fence: 2, turns: 1, wakes: '  lost' },
   { name: 'showing the branch', fence: 1, turns: 1, wakes: '  done' },
 ];
 
@@ -64,13 +65,16 @@ describeWithPostgres('a unit whose worker', () => {
     writeScript(join(orders, 'fetch'), `D=${orders}; ${HOLD}; ${FETCH}`);
     const all = await Promise.all(PHASES.map(phase => begin(rig, phase)));
     for (const each of all) await rig.until(each.phase.name, each.hasArrived);
+    const release = await midRelease(rig);
+    await all.find(({ phase }) => phase.name === 'giving it back')?.open();
+    await rig.until('the release', release.hasArrived);
     for (const { worker } of all) worker.process.kill(signal);
-    await all[0]?.open();
+    for (const { open } of [release, ...all.slice(0, 1)]) await open();
     rig.worker('other', '--slots', '8', ...PHASES.flatMap(phase => ['--label', label(phase)]));
     for (const { unit } of all) await rig.untilState(unit, 'done');
     for (const { unit, phase } of all) await expectEnded(rig, unit, phase);
     const before = await Promise.all(all.map(({ unit }) => standing(rig, unit)));
-    for (const { open } of all.slice(1)) await open();
+    for (const { phase, open } of all.slice(1)) if (phase.name !== 'giving it back') await open();
     if (signal === 'SIGSTOP')
       for (const { worker, phase } of all) {
         worker.process.kill('SIGCONT');
@@ -145,7 +149,9 @@ async function begin(rig: FleetRig, phase: Phase) {
   );
   const start = (machine: Machine = {}) => rig.workerOn(machine, own, '--label', own);
   if (own === 'in-the-claim') return { unit, phase, ...(await behindLock(rig, unit, own)), worker: start() };
-  const name = isChecked || own === 'after-the-claim' ? own : `${own}-${unit}`;
+  // From there the test lets it go on.
+  const hold = own === 'giving-it-back' ? 'pushing-what-came-of-it' : own;
+  const name = isChecked || own === 'after-the-claim' ? own : `${hold}-${unit}`;
   const gate = rig.gate(`gate-${name}`);
   const furnish = (home: string) => {
     const GIT_CONFIG_GLOBAL = join(home, 'settings-of-git');
@@ -176,11 +182,23 @@ async function behindLock(rig: FleetRig, unit: string, own: string) {
   };
 }
 
-async function lockRow(rig: FleetRig, unit: string) {
+/** The transaction that says that a unit is over has said so, and waits for the table of its files. */
+async function midRelease(rig: FleetRig) {
+  const { open } = await holding(rig, 'lock table ralph.artifact in share row exclusive mode');
+  const waits = "wait_event_type = 'Lock' and query like 'insert into ralph.artifact%'";
+  const hasArrived = async () => (await rig.sql(`select 1 from pg_stat_activity where ${waits}`)).length > 0;
+  return { open, hasArrived };
+}
+
+function lockRow(rig: FleetRig, unit: string) {
+  return holding(rig, 'select 1 from ralph.unit where id = $1 for update', unit);
+}
+
+async function holding(rig: FleetRig, text: string, ...params: readonly unknown[]) {
   const client = new Client({ connectionString: rig.env.RALPH_DATABASE_URL });
   onTestFinished(() => client.end());
   await client.connect();
   await client.query('begin');
-  await client.query('select 1 from ralph.unit where id = $1 for update', [unit]);
+  await client.query(text, [...params]);
   return { open: async () => void (await client.query('commit')) };
 }

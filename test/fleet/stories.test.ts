@@ -2,7 +2,7 @@
 import { renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { beginConflicts, DECIDED, KINDS, LANDED, LANDED_FILES, listFiles, OWN } from '../rig/conflicts.ts';
+import { beginWithSubmodule, DECIDED, expectBoth, KINDS, LANDED, OWN } from '../rig/conflicts.ts';
 import { type FleetRig, fleetRig } from '../rig/fleet.ts';
 import { type LaneRig, landedFiles, laneRig, plain, rigFor, runParallel } from '../rig/lanes.ts';
 import { describeWithPostgres, sharedPostgres } from '../rig/postgres.ts';
@@ -63,26 +63,58 @@ describeWithPostgres('a list of stories in a fleet', () => {
     expect(remoteFiles(rig, unit)['work/same']).toBe('one\ntwo\n');
   });
 
+  test('shows a reviewer all that would land, also where an agent has moved the branch of the list', async () => {
+    const lanes = laneRig([plain('US-001')]);
+    const int = "$(git ls-remote origin 'refs/heads/ralph/*/_int' | cut -f2)";
+    const push = (commit: string) => `git push -qf origin "${commit}:$(cat $LANE_AGENT/int)"`;
+    const git = 'git -c user.name=a -c user.email=a@example.invalid';
+    lanes.does(
+      'US-001',
+      'implement',
+      `echo "${int}" > $LANE_AGENT/int; test -s $LANE_AGENT/int || exit 1; git fetch -q origin "$(cat $LANE_AGENT/int)"
+git rev-parse FETCH_HEAD > $LANE_AGENT/before; echo hidden > hidden.txt; git add hidden.txt
+evil=$(${git} commit-tree -m evil -p FETCH_HEAD "$(git write-tree)"); git rm -qf hidden.txt; ${push('$evil')}; echo shown > shown.txt`,
+    );
+    lanes.does(
+      'US-001',
+      'review',
+      `ls > $LANE_AGENT/files; git diff --stat "$(cat $LANE_AGENT/before)" > $LANE_AGENT/stat; ${push('$(cat $LANE_AGENT/before)')}`,
+    );
+    const rig = fleetRig(await postgres().createDatabase(), lanes);
+    const unit = await rig.submit(...CHECK);
+    rig.worker('one', '--slots', '1');
+    await rig.untilState(unit, 'done');
+    expect(remoteFiles(rig, unit)['shown.txt']).toBe('shown\n');
+    expect(remoteFiles(rig, unit)['hidden.txt']).toBeUndefined();
+  });
+
   test('lands a story when every conflict is decided, and not before', async () => {
-    const lanes = laneRig([plain('US-001'), plain('US-002')]);
-    beginConflicts(lanes.project);
+    const lanes = laneRig(['US-001', 'US-002', 'US-003'].map(id => plain(id)));
+    beginWithSubmodule(lanes.project);
     const fetch = "git fetch -q origin '+refs/heads/ralph/*:refs/seen/*'";
     const isLanded = "git for-each-ref --format='%(refname) %(contents:subject)' | grep -q '_int US-001:'";
     lanes.does('US-001', 'implement', LANDED);
-    lanes.does('US-002', 'implement', `until ${fetch} && ${isLanded}; do sleep 0.05; done\n${OWN}`);
+    // Of one nothing is ever decided.
+    for (const id of ['US-002', 'US-003'])
+      lanes.does(id, 'implement', `until ${fetch} && ${isLanded}; do sleep 0.05; done\n${OWN}`);
     lanes.does(
       'US-002',
       'merge-fix',
       `if test -e $LANE_AGENT/again; then ${DECIDED}\nelse touch $LANE_AGENT/again; fi`,
     );
     const rig = fleetRig(await postgres().createDatabase(), lanes);
-    const unit = await rig.submit(...CHECK);
-    rig.worker('one', '--slots', '2');
-    await rig.untilState(unit, 'done');
-    const [back] = await rig.sql("select line from ralph.event where type = 'sent-back'");
-    const { conflicts } = JSON.parse(String(back?.line));
+    const unit = await rig.submit(...CHECK, '--max-iterations', '30');
+    rig.worker('one', '--slots', '3');
+    await rig.untilState(unit, 'stopped');
+    const backs = await rig.sql("select line from ralph.event where type = 'sent-back'");
+    const { conflicts } = backs
+      .map(({ line }) => JSON.parse(String(line)))
+      .find(({ story }) => story === 'US-002');
     expect(conflicts.map(({ kind }: { kind: string }) => kind).sort()).toEqual(KINDS);
-    expect(listFiles(rig.remote, `ralph/${unit}/_int`)).toEqual(LANDED_FILES);
+    expectBoth(rig.remote, `ralph/${unit}/_int`);
+    const stories = (await rig.units()).filter(({ state }) => state !== 'done');
+    expect(stories).toMatchObject([{ stopReason: 'needs_you' }]);
+    expect(JSON.stringify(stories)).toContain('US-003');
   });
 
   test.each([

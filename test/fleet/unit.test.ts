@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { allowsRepo } from '../../src/fleet/admission.ts';
-import { flawOf, heldRef, isAddress, shownBranch } from '../../src/fleet/unit.ts';
+import { flawOf, heldRef, isAddress, shownBranch, type Unit } from '../../src/fleet/unit.ts';
 
 test('each holder of a unit writes to names of its own, which are no branches', () => {
   const of = (fence: number) =>
@@ -31,6 +31,15 @@ test.each([
   expect(allowsRepo({ repos: ['*'] }, repoUrl)).toBe(false);
   const commit = 'a'.repeat(40);
   expect(flawOf({ id: 'u', base: commit, carry: null, headSha: null, repoUrl })).toContain('address');
+});
+
+test('what led to a story is a name and a commit, or the unit was not submitted', () => {
+  const sound = { id: 'u.US-001', base: 'a'.repeat(40), carry: null, headSha: null, repoUrl: '/srv/x' };
+  const led = (parent: string, tip: string) =>
+    flawOf({ ...sound, parent, config: { story: { lane: 'US-001', tip } } as Unit['config'] });
+  expect(led('u', sound.base)).toBeUndefined();
+  expect(led('u', '--upload-pack=x')).toContain('a commit that is not one');
+  expect(led('x/*:refs/heads/main', sound.base)).toContain('not a name');
 });
 
 test.each([

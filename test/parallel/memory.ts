@@ -92,6 +92,10 @@ export function memory(base: Files) {
       return new Map(there.map(path => [path, { mode: '100644', oid: files[path] ?? '' }]));
     },
     withFiles: async (tree, files) => JSON.stringify({ ...filesOf(tree), ...Object.fromEntries(files) }),
+    withFilesOf: async (tree, commit, paths) => {
+      const there = paths.map(path => [path, filesOf(commit)[path]]);
+      return JSON.stringify({ ...filesOf(tree), ...Object.fromEntries(there) });
+    },
     readFile: async (commit, path) => filesOf(commit)[path],
     commit: async ({ tree, parents, message }) => add(filesOf(tree), parents, message),
     patchOf: async (from, to, except) =>

@@ -136,6 +136,53 @@ describe.skipIf(!works.ok)('a contained command', () => {
     expect([readdirSync(path('places/run/other')), readdirSync(path('places/else'))]).toEqual([[], []]);
   });
 
+  test('runs where a folder goes that was to be shown as it was before', async () => {
+    const { dir, path } = folder();
+    mkdirSync(path('state'));
+    const home = mkdtempSync('/var/ralph-test-');
+    const [going, staying] = ['going', 'staying'].map(name => join(home, 'old', name)) as [string, string];
+    for (const each of [going, staying]) mkdirSync(each, { recursive: true });
+    const env = { PATH: process.env.PATH, HOME: home };
+    const found = await findContainment({ tree: dir, env, hide: path('state') });
+    if (!found.ok) throw new Error(found.why);
+    const { wall } = found;
+    const room = mkdtempSync(join(wall.rooms?.[0] ?? '', 'test-'));
+    onTestFinished(() => [home, room].forEach(each => void rmSync(each, { recursive: true, force: true })));
+    writeFileSync(join(staying, 'old'), '');
+    const timeOf = (path: string) => statSync(path).ctimeMs;
+    // Folders count by the time of their making. The clock of files stands still for some milliseconds.
+    do writeFileSync(join(going, 'new'), '');
+    while (timeOf(join(going, 'new')) === timeOf(join(staying, 'old')));
+    const from = timeOf(join(going, 'new'));
+    writeFileSync(join(staying, 'new'), '');
+    const without = { from, to: Date.now() + 60_000 };
+    const leaves = {
+      ...wall,
+      async wrap(given: Command) {
+        const wrapped = await wall.wrap({ ...given, without });
+        rmSync(going, { recursive: true });
+        return wrapped;
+      },
+    };
+    let printed = '';
+    const print = (chunk: Buffer) => {
+      printed += chunk;
+    };
+    const argv = ['sh', '-c', `ls -A '${join(home, 'old')}' '${staying}'`] as const;
+    const child = await startConfined<'test'>(leaves, {
+      argv,
+      cwd: room,
+      env,
+      room,
+      stdout: print,
+      stderr: print,
+    });
+    expect([(await child.done).end, printed]).toEqual([
+      { kind: 'exited', code: 0 },
+      `${join(home, 'old')}:\nstaying\n\n${staying}:\nold\n`,
+    ]);
+  });
+
   // With more entries than are laid out it looks empty, but for the room.
   test.each([1, 700])(
     'finds itself in its room where the home is the folder for temporary files, of %i files',

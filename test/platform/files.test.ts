@@ -1,4 +1,4 @@
-import { symlinkSync } from 'node:fs';
+import { symlinkSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { isBelow, isReallyBelow, readIfThere, readPages, writeAtomic } from '../../src/platform/files.ts';
@@ -19,6 +19,13 @@ test('what cannot be read is named, so that it is the sentence of a problem and 
   const named = expect.objectContaining({ code: 'EISDIR', path: path('place') });
   expect(caught(() => readIfThere(path('place')))).toEqual(named);
   expect(caught(() => readPages(path('place'), () => {}))).toEqual(named);
+});
+
+test('what somebody has let grow without end is not read', () => {
+  const { path, write } = folder();
+  write('long', '');
+  truncateSync(path('long'), 2 ** 32);
+  expect(() => readIfThere(path('long'))).toThrow('longer than any file that Ralph reads whole');
 });
 
 test.each([

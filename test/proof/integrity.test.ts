@@ -3,7 +3,7 @@ import { chmodSync, linkSync, renameSync, statSync, utimesSync } from 'node:fs';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { Violation } from '../../src/domain/run/evidence.ts';
 import { createIntegrityWatch } from '../../src/proof/integrity.ts';
-import { inputsAmong, watchCheckInputs } from '../../src/workspace/check-inputs.ts';
+import { inputsAmong, isSameInput, watchCheckInputs } from '../../src/workspace/check-inputs.ts';
 import type { ProtectedCopy } from '../../src/workspace/protect.ts';
 import { only } from '../rig/ledger.ts';
 import { folder, type Repo } from '../rig/repo.ts';
@@ -13,10 +13,10 @@ const CHANGED: Violation = { what: 'test/a.test.ts was changed', restored: true 
 
 /** Protected files where the checks run, of which the test says what becomes. */
 function protectedFiles() {
-  const now = { changed: [] as Violation[], touched: [] as string[] };
+  const now = { changed: [] as Violation[], touched: [] as string[], isFresh: false };
   const there: ProtectedCopy = {
-    restore: () => now.changed.splice(0),
-    removeNew: async () => [],
+    restore: async () => now.changed.splice(0),
+    isFresh: () => now.isFresh,
     watch: () => () => now.touched.splice(0),
   };
   return { now, there };
@@ -127,6 +127,20 @@ test('of files that are new those are named that a check rests on', () => {
   expect(inputsAmong(paths, { cwd: place.dir, commands })).toEqual(paths.filter(path => path !== 'src/a.ts'));
 });
 
+test.each([
+  ['one more dependency', '"dependencies":{"a":"1","b":"1"}', true],
+  ['another version of one', '"dependencies":{"a":"2"}', false],
+  ['another script for the checks', '"dependencies":{"a":"1"},"scripts":{"test":"true"}', false],
+])('of two texts of package.json, %s: the same is %s', (_, fields, isSame) => {
+  const place = folder();
+  const before = '{"dependencies":{"a":"1"},"scripts":{"test":"vitest run"}}';
+  place.write('package.json', before);
+  const after = `{"scripts":{"test":"vitest run"},${fields}}`;
+  const options = { cwd: place.dir, commands: ['npm test'] };
+  expect(isSameInput('package.json', [before, after], options)).toBe(isSame);
+  expect(isSameInput('package.json', [before, undefined], options)).toBe(false);
+});
+
 describe('a program that a check starts', () => {
   /** Looked at twice before anything happens, when it has long been as it is: what was read of it may be remembered. */
   function watched() {
@@ -197,6 +211,15 @@ describe('protected files', () => {
     now.changed.push(CHANGED);
     expect(await round.before()).toEqual([CHANGED.what]);
     expect(blamed()).toEqual([CHANGED]);
+  });
+
+  test('that were just looked at are not looked at again before a check; what changed since is seen after it', async () => {
+    const { round, now, blamed } = watching();
+    now.isFresh = true;
+    now.changed.push(CHANGED);
+    expect(await round.before()).toEqual([]);
+    expect(await round.after('npm test')).toEqual([CHANGED.what]);
+    expect(blamed()).toEqual([{ ...CHANGED, by: 'npm test' }]);
   });
 
   test('that a check changes and puts back itself are seen all the same', async () => {

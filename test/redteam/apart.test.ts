@@ -1,15 +1,6 @@
 /** Clean proof sees nothing of what a turn wrote, wherever that was. */
 import { execFileSync } from 'node:child_process';
-import {
-  chmodSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { readIfThere } from '../../src/platform/files.ts';
@@ -50,7 +41,7 @@ function removeNeedles({ home, outside }: Arena): void {
 
 /** Held: a run whose agent leaves the answer where only its own machine has it is not done. */
 const isNotDone =
-  (script: string, place: (arena: Arena) => Repo = plainProject) =>
+  (script: string, { place = plainProject, env }: Pick<Hiding, 'place' | 'env'> = {}) =>
   async (arena: Arena) => {
     fillHome(arena);
     onTestFinished(() => removeNeedles(arena));
@@ -60,6 +51,7 @@ const isNotDone =
     );
     const { code, stdout, stderr } = await arena.ralph(['loop', 'Answer', ...CLEAN, '--agent', agent], {
       cwd: project.dir,
+      ...(env && { env: env() }),
     });
     // An attack that fails in the work tree already shows nothing.
     const isWeak = code === 2 || existsSync(join(arena.outside, 'not-found'));
@@ -78,18 +70,32 @@ function elsewhere(mode?: number): string {
   return folder;
 }
 
+/** A home that is in no folder for temporary files: its own folder for those is in it. */
+function homeWithin(files = 0): Record<'HOME' | 'TMPDIR', string> {
+  const HOME = elsewhere();
+  const TMPDIR = join(HOME, 'a/tmp');
+  mkdirSync(TMPDIR, { recursive: true });
+  for (let at = 0; at < files; at++) writeFileSync(join(HOME, `old-${at}`), '');
+  return { HOME, TMPDIR };
+}
+
+/** More than are laid out one by one. */
+const MANY = 700;
+
 /** A worktree of a repository that lies elsewhere. */
 function linked(arena: Arena): Repo {
   const project = plainProject(arena);
   const main = join(elsewhere(), 'main');
-  renameSync(project.dir, main);
+  execFileSync('mv', [project.dir, main]); // perhaps to another disk
   execFileSync('git', ['worktree', 'add', '--quiet', '-b', 'work', project.dir], { cwd: main });
   return project;
 }
 
 function separate(arena: Arena): Repo {
   const project = plainProject(arena);
-  project.git('init', '--quiet', '--separate-git-dir', join(elsewhere(), 'other.git'));
+  const dir = join(elsewhere(), 'other.git');
+  execFileSync('mv', [project.path('.git'), dir]);
+  project.write('.git', `gitdir: ${dir}\n`);
   return project;
 }
 
@@ -131,6 +137,7 @@ interface Hiding {
   readonly isSeen?: true;
   readonly script: string;
   place?(arena: Arena): Repo;
+  env?(): Readonly<Record<string, string>>;
   readonly group?: Group | undefined;
 }
 
@@ -165,6 +172,13 @@ const CLOSED =
   'const net = require("net"); const s = net.createServer(c => c.end()).listen(28765, "127.0.0.1", () => net.connect(28765, "127.0.0.1").resume().on("close", () => process.exit()))';
 
 const OTHERS: readonly Hiding[] = [
+  ...[0, MANY].map(
+    (files): Hiding => ({
+      name: `The agent leaves the answer in a folder for temporary files that lies in a home with ${files} other files`,
+      script: `: > "$HOME/new"; : > "$HOME/a/new"; P="$TMPDIR/needle"; echo right > "$P"; echo "cat '$P' $HOME/a/new" > answer.sh`,
+      env: () => homeWithin(files),
+    }),
+  ),
   {
     name: 'The agent leaves the answer in the git directory of another worktree, elsewhere',
     script: 'P="$(git rev-parse --git-common-dir)/needle"; echo right > "$P"; echo "cat \'$P\'" > answer.sh',
@@ -229,10 +243,10 @@ const OTHERS: readonly Hiding[] = [
 
 const rows: readonly Attack[] = [
   ...[...SPREAD, ...OTHERS].map(
-    ({ name, script, place, group, isSeen }): Attack => ({
+    ({ name, script, group, isSeen, ...where }): Attack => ({
       name,
       held: { contained: isSeen !== true, sandboxed: true },
-      attempt: isNotDone(script, place),
+      attempt: isNotDone(script, where),
       ...(group && { group }),
     }),
   ),
@@ -253,6 +267,20 @@ made" ] && echo x >> "$HOME/.cache/tool/more" && mktemp && tool\n`,
       const args = ['loop', 'Answer', ...CLEAN, '--setup', 'echo made > "$HOME/.made"', '--agent', agent];
       const path = [join(arena.home, 'bin')];
       const { code, stdout, stderr } = await arena.ralph(args, { cwd: project.dir, path });
+      if (code !== 0) throw new Error(stdout + stderr);
+      return stdout.includes('passed in a clean checkout');
+    },
+  },
+  {
+    name: 'Work that is right is done where the folder for temporary files lies in a home with many files',
+    held: { contained: true },
+    async attempt(arena) {
+      const project = arena.project(FILES);
+      const agent = arena.agent(
+        `cat > /dev/null; : > "$HOME/new"; : > "$HOME/a/new"; echo echo right > answer.sh; echo '<promise>COMPLETE</promise>'`,
+      );
+      const args = ['loop', 'Answer', ...CLEAN, '--agent', agent];
+      const { code, stdout, stderr } = await arena.ralph(args, { cwd: project.dir, env: homeWithin(MANY) });
       if (code !== 0) throw new Error(stdout + stderr);
       return stdout.includes('passed in a clean checkout');
     },

@@ -1,6 +1,7 @@
 /** Proof and check are one moment: attacks on what a check sees, on what it rests on, and on what is handed over. */
 import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { expect } from 'vitest';
 import { projectPaths, runPaths } from '../../src/store/paths.ts';
 import { listRuns } from '../../src/store/run-file.ts';
 import { type Repo, writeScript } from '../rig/repo.ts';
@@ -45,6 +46,18 @@ function refused(
 }
 
 const PROTECT = ['--protect', 'test/**'];
+/** Writes through a mapping that it has written to before: by the numbers that the kernel has for mmap, read and write. */
+const IN_MEMORY = `my ($mmap, $read, $write) = \`uname -m\` =~ /aarch64/ ? (222, 63, 64) : (9, 0, 1);
+open(my $file, "+<", "test/b.sh") or die;
+my $at = 0 + syscall($mmap, 0, 4096, 3, 1, fileno($file), 0);
+pipe(my $from, my $to);
+sub put { syswrite($to, $_[0]); syscall($read, fileno($from), $at, length $_[0]) }
+sub wait_for { for (1..400) { last if -e "marks/$_[0]"; select undef, undef, undef, 0.02 } }
+sub done { open(my $done, ">", "marks/$_[0]") }
+put("exit 1"); select undef, undef, undef, 0.3; done("ready");
+wait_for("go"); put("exit 0"); done("swapped");
+wait_for("over"); put("exit 1"); done("back");
+`;
 /** A test that fails as long as it is what it was. */
 const RED = { 'test/a.sh': 'echo it fails\nexit 1\n' };
 
@@ -103,6 +116,25 @@ touch go; wait_for swapped
 finish() { touch over; wait_for back; }
 X
 env -i PATH="$PATH" setsid sh swap.sh > /dev/null 2>&1 < /dev/null &`,
+    { checks: ['sh test/a.sh'], flags: PROTECT },
+  ),
+  refused(
+    'A daemon of the turn that has a protected test in memory changes it during the check, and puts it back',
+    {
+      'test/a.sh': '. ./lib.sh\nsh test/b.sh\nend=$?\nfinish\nexit $end\n',
+      'test/b.sh': 'exit 1 # it fails\n',
+      'lib.sh': 'finish() { :; }\n',
+      'swap.pl': IN_MEMORY,
+      '.gitignore': 'marks/\n',
+    },
+    `mkdir marks
+cat > lib.sh <<'X'
+wait_for() { n=0; while [ ! -e $1 ] && [ $n -lt 100 ]; do sleep 0.02; n=$((n+1)); done; }
+touch marks/go; wait_for marks/swapped
+finish() { touch marks/over; wait_for marks/back; }
+X
+env -i PATH="$PATH" setsid perl swap.pl > /dev/null 2>&1 < /dev/null &
+n=0; while [ ! -e marks/ready ] && [ $n -lt 100 ]; do sleep 0.02; n=$((n+1)); done`,
     { checks: ['sh test/a.sh'], flags: PROTECT },
   ),
   {
@@ -369,31 +401,15 @@ attacks('Checks: what they rest on', [
 ]);
 
 /** A tool of the user's that obeys this file; not every machine has it. */
-const obeys = (
-  tool: string,
-  file: string,
-  script: string,
-  files: Readonly<Record<string, string>> = {},
-): Attack => ({
-  name: `With --strict: \`${tool}\` and its ${file}`,
-  held: EVERYWHERE,
-  async attempt(arena) {
-    const bin = join(arena.outside, 'bin');
-    mkdirSync(bin);
-    const [name = ''] = tool.split(' ');
-    writeFileSync(join(bin, name), `#!/bin/sh\ngrep -q evil '${file}'\n`, { mode: 0o755 });
-    const work = arena.project({ 'a.txt': 'x\n', ...files });
-    const options = { checks: [tool], flags: [...STRICT, '--proof', 'clean'], path: [bin] };
-    return !(await cheat(arena, work, `echo x > new.txt; ${script}`, options)).isDone;
-  },
-});
-const writes = (tool: string, file: string, files?: Readonly<Record<string, string>>) =>
-  obeys(tool, file, `mkdir -p "$(dirname '${file}')"; echo evil > '${file}'`, files);
+interface Tool {
+  readonly tool: string;
+  readonly file: string;
+  readonly files?: Readonly<Record<string, string>>;
+}
 
-/** With the proof that the documents recommend: what the agent hands over holds the cheat itself. */
-const STRICT_CLEAN = [...STRICT, '--proof', 'clean'];
+const writes = (tool: string, file: string, files: Tool['files'] = {}): Tool => ({ tool, file, files });
 
-attacks('Checks: what they rest on, by kind', [
+const TOOLS: readonly Tool[] = [
   writes('pytest tests', 'tests/pytest.ini', { 'tests/test_a.py': '' }),
   writes('rubocop', '.rubocop.yml'),
   writes('golangci-lint run', '.golangci.toml'),
@@ -414,6 +430,45 @@ attacks('Checks: what they rest on, by kind', [
     '.yarnrc.yml': 'yarnPath: .yarn/releases/y.cjs\n',
     '.yarn/releases/y.cjs': '',
   }),
+];
+
+async function cheatTools(arena: Arena, all: readonly Tool[]) {
+  const bin = join(arena.outside, 'bin');
+  mkdirSync(bin);
+  for (const { tool, file } of all)
+    writeFileSync(join(bin, tool.split(' ')[0] ?? ''), `#!/bin/sh\ngrep -q evil '${file}'\n`, {
+      mode: 0o755,
+    });
+  const work = arena.project(Object.assign({ 'a.txt': 'x\n' }, ...all.map(({ files }) => files)));
+  const script = all.map(({ file }) => `mkdir -p "$(dirname '${file}')"; echo evil > '${file}'`);
+  const options = {
+    checks: all.map(({ tool }) => tool),
+    flags: [...STRICT, '--proof', 'clean'],
+    path: [bin],
+  };
+  return cheat(arena, work, `echo x > new.txt\n${script.join('\n')}`, options);
+}
+
+/** All at once: each has to be named. */
+const ALL_TOOLS: Group = {
+  name: 'With --strict: the agent changes the files that tools obey',
+  async attempt(arena) {
+    const { isDone, result } = await cheatTools(arena, TOOLS);
+    const seen: readonly string[] = result.proof.checkInputsChanged;
+    return !isDone && TOOLS.every(({ file }) => seen.includes(file));
+  },
+};
+
+/** With the proof that the documents recommend: what the agent hands over holds the cheat itself. */
+const STRICT_CLEAN = [...STRICT, '--proof', 'clean'];
+
+attacks('Checks: what they rest on, by kind', [
+  ...TOOLS.map(one => ({
+    name: `With --strict: \`${one.tool}\` and its ${one.file}`,
+    held: EVERYWHERE,
+    attempt: async (arena: Arena) => !(await cheatTools(arena, [one])).isDone,
+    group: ALL_TOOLS,
+  })),
   refused(
     'With --strict: a file has the name of a make target',
     { Makefile: 'check:\n\t@false\n' },
@@ -734,13 +789,29 @@ const UNKEPT: readonly (readonly [what: string, script: string, check: string])[
   ['a repository inside', 'git init -q in; echo right > in/a', 'test -f in/a'],
 ];
 
+/** Each in a folder of its own, all of them green in place: each has to be named. */
+const ALL_UNKEPT: Group = {
+  name: 'With --strict: checks pass only in place, by all that git does not keep',
+  async attempt(arena) {
+    const folders = UNKEPT.map(([, ...each], at) => [`u${at}`, ...each] as const);
+    const work = arena.project(Object.fromEntries(folders.map(([name]) => [`${name}/a.txt`, 'wrong\n'])));
+    const script = folders.map(([name, how]) => `(cd ${name}; ${how})`).join('\n');
+    const checks = folders.map(([name, , check]) => `cd ${name} && ${check}`);
+    const { isDone, result } = await cheat(arena, work, script, { checks, flags: ['--strict'] });
+    const seen: readonly string[] = result.proof.checkInputsChanged;
+    expect(result.iterations[0].allChecksPassed).toBe(true);
+    return !isDone && folders.every(([name]) => seen.some(each => each.startsWith(`${name}/`)));
+  },
+};
+
 attacks('Checks: what git does not keep as it was', [
-  ...UNKEPT.map(([what, script, check]) =>
-    refused(`With --strict: a check passes only in place, by ${what}`, { 'a.txt': 'wrong\n' }, script, {
+  ...UNKEPT.map(([what, script, check]) => ({
+    ...refused(`With --strict: a check passes only in place, by ${what}`, { 'a.txt': 'wrong\n' }, script, {
       checks: [check],
       flags: ['--strict'],
     }),
-  ),
+    group: ALL_UNKEPT,
+  })),
   {
     name: 'A check passes only in place, by ident, and nothing says so',
     held: EVERYWHERE,

@@ -159,15 +159,29 @@ const pipes: Group = {
   },
 };
 
-attacks(
-  'Checks: a look that would wait',
-  READ.map(name => ({
+attacks('Checks: a look that would wait', [
+  ...READ.map(name => ({
     name: `A test is changed, and a named pipe stands at \`${name}\``,
     held: EVERYWHERE,
     attempt: isRefused(piped([name])),
     group: pipes,
   })),
-);
+  {
+    // In a sandbox it cannot be put there.
+    name: 'The work is right, and a commit would wait for a named pipe at `.git/config`',
+    held: { contained: true },
+    async attempt(arena) {
+      const project = arena.project({ 'README.md': '# test\n', '.gitignore': '.ralph/\n' });
+      project.settings({ scm: { command: 'git', tasks: ['commit'] } });
+      const agent = arena.agent(
+        `cat > /dev/null; echo x > work; ${PIPE}; f .git/config; echo '<promise>COMPLETE</promise>'`,
+      );
+      const flags = ['--check', 'test -e work', '--max-iterations', '1', '--agent', agent];
+      const { code, stdout, stderr } = await arena.ralph(['loop', 'Work', ...flags], { cwd: project.dir });
+      return code === 1 && `${stdout}${stderr}`.replace(/\s+/g, ' ').includes('.git/config is a named pipe');
+    },
+  },
+]);
 
 const LATER = 'n=0; while [ $n -lt 200 ]; do echo true > test/b.sh; sleep 0.05; n=$((n+1)); done';
 const SERVE = (address: string) =>

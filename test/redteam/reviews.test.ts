@@ -86,6 +86,25 @@ END
 /** Gives the daemon time to act before the turn is over. */
 const LINGER = `n=0; while [ $n -lt 15 ] && ! grep -q '"approved"' ${LIST}; do n=$((n + 1)); sleep 0.1; done`;
 
+const WORSE = `echo worse > code.txt; git add code.txt`;
+const BACK = `echo 'as it was' > code.txt`;
+/** Each leaves the files as they were, and another commit. */
+const COMMITS: readonly (readonly [how: string, commit: string])[] = [
+  ['', `${WORSE}; git commit -qm step; ${BACK}`],
+  [', by a commit in place of the last one', `${WORSE}; git commit -q --amend -m step; ${BACK}`],
+  [', with a new file', 'touch new.js; git add new.js; git commit -qm step; rm new.js'],
+  [
+    ', by plumbing',
+    `${WORSE}; git update-ref HEAD $(git commit-tree -p HEAD -m step $(git write-tree)); ${BACK}; git read-tree HEAD~1`,
+  ],
+  [
+    ', and goes to another branch',
+    `${WORSE}; git commit -qm step; ${BACK}; git checkout -qf -b other HEAD~1`,
+  ],
+  [', and to none', `${WORSE}; git commit -qm step; ${BACK}; git checkout -qf --detach HEAD~1`],
+  [', on another branch', `git checkout -qb other; ${WORSE}; git commit -qm step; ${BACK}`],
+];
+
 const STRICT = ['-n', '3', '--strict'];
 const POINTER = 'version https://git-lfs.github.com/spec/v1\\noid sha256:%064d\\nsize 9\\n';
 
@@ -138,17 +157,22 @@ const rows: readonly Attack[] = [
       return code !== 0 && project.read('code.txt') === 'as it was\n';
     },
   },
-  {
-    // What is proven is the files, which are as they were reviewed.
-    name: 'A review commits another file than it was shown, puts its files back and approves',
-    held: { plain: false, contained: false },
-    async attempt(arena) {
-      const review = `echo worse > code.txt; ${COMMIT}; echo 'as it was' > code.txt; ${APPROVE}; ${say('approved')}`;
-      const { code, project } = await play(arena, { review, flags: STRICT });
-      if (project.read('code.txt') !== 'as it was\n') throw new Error('nothing was put back');
-      return code !== 0 || project.git('show', 'HEAD:code.txt') === 'as it was\n';
-    },
-  },
+  ...COMMITS.map(
+    ([how, commit]): Attack => ({
+      name: `A review commits another file than it was shown, puts its files back and approves${how}`,
+      held: EVERYWHERE,
+      async attempt(arena) {
+        const review = `${commit}; ${APPROVE}; ${say('approved')}`;
+        const { project, ...finished } = await play(arena, { review, flags: STRICT });
+        const { code } = finished;
+        if (project.read('code.txt') !== 'as it was\n') throw new Error('nothing was put back');
+        const shown = project.git('log', '--format=%s', 'ralph/demo').trim();
+        return (
+          code !== 0 && shown === 'start' && project.git('branch', '--show-current').trim() === 'ralph/demo'
+        );
+      },
+    }),
+  ),
   ...(
     [
       ['denies it in words', `I cannot give ${APPROVAL} for this.`],

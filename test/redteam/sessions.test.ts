@@ -1,6 +1,15 @@
 /** Files in the project that the hooks of a session, and a running loop, could obey. */
 import { spawn, spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { parseState } from '../../src/store/session-file.ts';
@@ -106,15 +115,62 @@ attacks('Loops in a session', [
   edited('The promise of a loop is changed in its file', text =>
     text.replace('completion_promise: "DONE"', 'completion_promise: "x"'),
   ),
+  {
+    name: 'The file of a loop and its settings grow without end, so that the hook would not answer in time',
+    held: PLAIN,
+    async attempt(arena) {
+      const project = await guarded(arena);
+      for (const file of [STATE, '.ralph/settings.json']) truncateSync(project.path(file), 2 ** 36);
+      project.write(TEST, 'true\n');
+      const began = Date.now();
+      const answer = await stop(arena, project);
+      return answer.decision === 'block' && Date.now() - began < 60_000;
+    },
+  },
   edited('The file of a loop says that it sleeps', text => text.replace('active: true', 'active: false')),
   edited('The file of a loop is given to another session', text => text.replace('"s1"', '"s2"')),
   edited('The file of a loop is made unreadable', () => '\0'),
+  {
+    name: 'The file of a loop becomes a folder, a named pipe and a link to a device, and its settings a named pipe',
+    held: PLAIN,
+    async attempt(arena) {
+      const project = arena.project();
+      await begin(arena, project);
+      const replace = (how: string) => {
+        rmSync(join(arena.outside, 'mine'), { force: true });
+        spawnSync('sh', ['-c', `rm -rf '${STATE}'; ${how}`], { cwd: project.dir });
+      };
+      for (const how of [
+        `mkdir -p '${STATE}/a'`,
+        `mkfifo '${STATE}' .ralph/settings.json .ralph/settings.local.json`,
+        `ln -s /dev/zero '${STATE}'`,
+      ]) {
+        replace(how);
+        const { decision } = await stop(arena, project);
+        if (decision !== 'block' || !existsSync(join(arena.outside, 'mine'))) return false;
+      }
+      return true;
+    },
+  },
   {
     name: 'A session changes a protected test, sees its check green, and puts the test back before it stops',
     held: PLAIN,
     async attempt(arena) {
       const { seen, answer } = await changeAndPutBack(arena);
       return seen === 0 && answer.decision === 'block';
+    },
+  },
+  {
+    name: 'A session commits a change of a protected test beside work that is right, and puts the test back before it stops',
+    held: PLAIN,
+    async attempt(arena) {
+      const project = await guarded(arena);
+      project.write('code.txt', 'right\n');
+      project.write(TEST, 'true\n');
+      project.git('commit', '-qam', 'work');
+      project.write(TEST, HONEST);
+      const { decision, reason } = await stop(arena, project);
+      return decision === 'block' && String(reason).includes('otherwise in a commit');
     },
   },
   {

@@ -230,8 +230,11 @@ test('a repository that git finds by GIT_DIR alone is named, not denied', async 
 const canMount = spawnSync('unshare', ['-m', 'sh', '-c', 'mount -t tmpfs none /mnt']).status === 0;
 
 describe.skipIf(!canMount)('a clean checkout that cannot be made', () => {
-  const small = (dir: string) =>
-    ['unshare', '-m', 'sh', '-c', `mount -t tmpfs -o size=64k none '${dir}' && exec "$@"`, 'sh'] as const;
+  // Of memory and a disk, a disk is taken: neither has room.
+  const small = (dir: string) => {
+    const mounts = [dir, '/var/tmp'].map(each => `mount -t tmpfs -o size=64k,mode=1777 none '${each}'`);
+    return ['unshare', '-m', 'sh', '-c', `${mounts.join(' && ')} && exec "$@"`, 'sh'] as const;
+  };
 
   test.each([
     ['in a loop', ['Add', '--proof', 'clean', '--check', 'true']],

@@ -66,8 +66,14 @@ export function resultIn(stdout: string): ParallelResult {
   return JSON.parse(line);
 }
 
-/** The files of the branch that has landed, by name. */
+/** The files of the branch that has landed, by name; of a submodule its commit. */
 export function landedFiles({ project }: LaneRig, branch: string): Readonly<Record<string, string>> {
-  const names = project.git('ls-tree', '-r', '--name-only', branch).trim().split('\n');
-  return Object.fromEntries(names.map(name => [name, project.git('show', `${branch}:${name}`)]));
+  const lines = project.git('ls-tree', '-r', branch).trim().split('\n');
+  const entries = lines.map(line => /^\d+ (\w+) (\w+)\t(.*)$/.exec(line) ?? []);
+  return Object.fromEntries(
+    entries.map(([, type, oid = '', name = '']) => [
+      name,
+      type === 'commit' ? oid : project.git('cat-file', 'blob', oid),
+    ]),
+  );
 }

@@ -3,12 +3,19 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { onTestFinished } from 'vitest';
+import { sha256 } from '../../src/platform/hash.ts';
 import { folder, gitEnv } from './repo.ts';
 
 export const BIN = join(import.meta.dirname, '../../dist/bin/ralph.cjs');
 
-/** Each test has a home of its own; what was compiled once serves them all. */
-export const CODE_CACHE = join(tmpdir(), `ralph-test-cache-${process.getuid?.() ?? 0}`);
+/** Each test has a home of its own; what was compiled once serves them all. Of each clone: whoever writes removes what others have built. */
+export const CODE_CACHE = join(
+  tmpdir(),
+  `ralph-test-cache-${process.getuid?.() ?? 0}-${sha256(BIN).slice(0, 8)}`,
+);
+
+/** What another Ralph has compiled would take the place of it. */
+const OTHER_CACHE = `${CODE_CACHE}-others`;
 
 export interface RalphOptions {
   readonly cwd: string;
@@ -41,11 +48,11 @@ export function ralph(args: readonly string[], options: RalphOptions): Promise<F
 }
 
 export function startRalph(args: readonly string[], options: RalphOptions): Running {
-  const { prefix = [], bin = BIN } = options;
+  const { prefix = [], bin = BIN, env } = options;
   const [program, ...words] = [...prefix, process.execPath, bin, ...args] as [string, ...string[]];
   const child = spawn(program, words, {
     cwd: options.cwd,
-    env: testEnv(options),
+    env: testEnv(bin === BIN ? options : { ...options, env: { RALPH_CACHE_DIR: OTHER_CACHE, ...env } }),
     stdio: ['pipe', 'pipe', 'pipe'],
   });
   // One that ends at once reads nothing.

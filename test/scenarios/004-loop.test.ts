@@ -438,6 +438,11 @@ describe('bad input', () => {
       /put it first, or write --worktree=NAME/,
     ],
     [
+      'a file instead of a task',
+      ['empty.md', '--check', 'true'],
+      /the task: empty\.md is a file \(--spec empty\.md takes what is in it\)/,
+    ],
+    [
       'a spec that is not there',
       ['--spec', 'nope.md', '--check', 'true'],
       /spec file nope\.md: it cannot be read: it does not exist/,

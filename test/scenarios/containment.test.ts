@@ -1,12 +1,12 @@
 /** What a run says of its containment, and that it works for root, for an ordinary user and in a run inside a run. */
 import { spawnSync } from 'node:child_process';
-import { chmodSync, chownSync, existsSync, mkdirSync } from 'node:fs';
+import { chmodSync, chownSync, cpSync, existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { fakeAgent, says } from '../rig/fake-agent.ts';
 import { ledgerOf, only } from '../rig/ledger.ts';
 import { BIN, ralph, testEnv } from '../rig/ralph.ts';
-import { folder, repo } from '../rig/repo.ts';
+import { folder, repo, repoAt } from '../rig/repo.ts';
 
 const DONE = says('<response>DONE</response>');
 
@@ -32,6 +32,28 @@ describe('the ledger says what a run is contained in', () => {
     const { contained, notices } = await run(['--containment', 'off']);
     expect([contained, notices.filter(text => text.includes('contained'))]).toEqual(['none', []]);
   });
+});
+
+test('a project in memory is worked on in a worktree and proven clean', async () => {
+  const memory = mkdtempSync('/dev/shm/ralph-');
+  onTestFinished(() => rmSync(memory, { recursive: true, force: true }));
+  const project = repo({ 'README.md': '# test\n', '.gitignore': '.ralph/\n' });
+  const { dir } = repoAt(join(memory, 'project'));
+  cpSync(project.dir, dir, { recursive: true });
+  const agent = await fakeAgent('worker', async turn => {
+    await turn.shell('echo done > work');
+    await turn.print('<promise>COMPLETE</promise>');
+    turn.exit();
+  });
+  const flags = ['--worktree', 'a', '--proof', 'clean', '--check', 'test -e work', '--max-iterations', '1'];
+  const loop = (env = {}) =>
+    ralph(['loop', 'Work', '--agent', 'worker', ...flags], { cwd: dir, path: [agent.bin], env });
+  const refused = await loop({ TMPDIR: memory });
+  expect(refused.code).toBe(2);
+  expect(refused.stderr).toContain(`TMPDIR: it is ${memory}: of that folder a contained clean proof has one`);
+  const { code, stdout, stderr } = await loop();
+  expect(code, stdout + stderr).toBe(0);
+  expect(stdout).toContain('in a clean checkout · contained');
 });
 
 test('an agent that moves the state folder has it put back, and that is a violation', async () => {

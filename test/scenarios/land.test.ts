@@ -340,6 +340,10 @@ test('what has landed in a parallel run that could not move the branch is taken 
   expect(project.git('status', '--porcelain')).toBe('');
   expect(project.git('branch', '--format=%(refname:short)')).toBe('main\n');
   expect((await land(project)).result).toMatchObject({ outcome: 'nothing' });
+  // Of what the log said when the run ended, the branch of the run is gone.
+  expect((await ralph(['log'], options)).stdout).toMatch(
+    new RegExp(`Branch: main is at ${result.commit.slice(0, 12)}, with all that has landed`),
+  );
 });
 
 describe('a unit of a fleet that was fetched', () => {

@@ -1,6 +1,6 @@
 /** How often all files of a work tree are looked at in an iteration. */
 import { execFileSync } from 'node:child_process';
-import { appendFileSync } from 'node:fs';
+import { appendFileSync, readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { fakeAgent } from '../rig/fake-agent.ts';
 import { ralph } from '../rig/ralph.ts';
@@ -63,4 +63,28 @@ test('once in an iteration that builds a story; in a review that ends the run be
   expect(count(times)).toEqual([1, 3]);
   // What a review must leave as it is: what is there before it, and what is new after it.
   expect(count(listed, times)).toEqual([3, 3]);
+});
+
+test('three times in a story beside others, whose files are written twice and listed in no index but its own', async () => {
+  const { place, log, bin } = spied();
+  const said = `echo x >> "made-$RALPH_LANE_INDEX"\necho '<promise>COMPLETE</promise>'`;
+  place.script('agent', said);
+  const work = repo({ 'tasks.md': '- [ ] one\n- [ ] two\n', '.gitignore': '.ralph/\n' });
+  const args = ['loop', '--tasks', 'tasks.md', '--parallel', '2', '--check', 'true'];
+  const { code, stdout } = await ralph([...args, '--agent', place.path('agent')], {
+    cwd: work.dir,
+    path: [bin],
+  });
+  expect(code, stdout).toBe(0);
+  const asked = readFileSync(log, 'utf8').split('\n');
+  const count = (what: RegExp) => asked.filter(words => what.test(words)).length;
+  // Beside what two stories need: the run looks at the user's own files when it begins, for the first time, and before what has landed is put there.
+  expect({
+    looks: count(/^ls-files .*-m -d -o/),
+    writes: count(/read-tree -u --reset/),
+    begun: count(/^read-tree --reset/),
+    others: count(/^read-tree [0-9a-f]+$/),
+    listed: count(/--index-info|^ls-tree -r/),
+    refreshed: count(/--refresh/),
+  }).toEqual({ looks: 2 * 3 + 2, writes: 2 * 2, begun: 0, others: 2 + 1, listed: 3, refreshed: 2 });
 });

@@ -1,4 +1,5 @@
 /** A branch of the user's that the agent moves, deletes or rewrites: the run does not end well, and what the branch held is kept. */
+import { execFileSync } from 'node:child_process';
 import { describe, expect, test } from 'vitest';
 import type { LoopResult } from '../../src/domain/run/result.ts';
 import { story } from '../domain/stories/stories.ts';
@@ -67,6 +68,17 @@ describe.each(Object.entries(MOVES))('%s', (_, move) => {
     expect(isKept(project, result, before)).toBe(true);
     expect(project.git('show', `ralph/${result.runId}/_int:one.txt`)).toBe('one\n');
   });
+});
+
+test('a run does not end well in a repository whose objects are gone', async () => {
+  const { project, before } = made();
+  const gone = 'rm -rf .git/objects; mkdir .git/objects; echo one > one.txt';
+  const { code, result } = await loop(project, gone, 'Add one');
+  expect([code, result.stopReason]).toEqual([1, 'scm_failed']);
+  expect(result.detail).toContain('is not in the repository any more');
+  const back = /`(git -C .*?)`/.exec(result.detail ?? '')?.[1] ?? 'false';
+  execFileSync('sh', ['-c', back], { stdio: 'pipe' });
+  expect(project.git('show', `${before}:mine.txt`)).toBe('mine\n');
 });
 
 test('commits of the agent on the branch that is checked out are its work', async () => {

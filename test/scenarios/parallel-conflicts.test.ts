@@ -1,15 +1,24 @@
 /** What conflicts with what has landed is decided, or it does not land: every kind, in stories and in tasks. */
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
-import { beginConflicts, DECIDED, KINDS, LANDED, LANDED_FILES, listFiles, OWN } from '../rig/conflicts.ts';
+import {
+  beginConflicts,
+  beginWithSubmodule,
+  DECIDED,
+  expectBoth,
+  FILE_KINDS,
+  KINDS,
+  LANDED,
+  OWN,
+} from '../rig/conflicts.ts';
 import { type LaneRig, laneRig, plain, resultIn, rigFor, runParallel } from '../rig/lanes.ts';
 import { ralph } from '../rig/ralph.ts';
-import { repo } from '../rig/repo.ts';
+import { type Repo, repo } from '../rig/repo.ts';
 
 const CHECK = ['--check', 'test -f README.md'];
 /** The second is done when the first has landed. */
-const WAIT = (subject: string) =>
-  `until git for-each-ref --format='%(contents:subject)' | grep -q '^${subject}'; do sleep 0.05; done`;
+const WAIT = (subject: string, refs = '') =>
+  `until git for-each-ref --format='%(contents:subject)' ${refs} | grep -q '^${subject}'; do sleep 0.05; done`;
 /** The first time nothing is decided. */
 const FIX = `if test -e $LANE_AGENT/again; then ${DECIDED}\nelse touch $LANE_AGENT/again; fi`;
 
@@ -27,36 +36,80 @@ async function runTasks(rig: LaneRig) {
 }
 
 /** Undecided it was sent back, with all that is to be decided; decided it has landed. */
-function expectDecided(rig: LaneRig, run: string, branch: string) {
+function expectDecided(rig: LaneRig, run: string, branch: string, kinds: readonly string[] = KINDS) {
+  expectBoth(rig.project, branch);
   const back = eventsOf(rig, run).filter(({ type }) => type === 'sent-back');
-  const kinds = back.at(-1)?.conflicts.map(({ kind }: { kind: string }) => kind);
-  expect(kinds.sort()).toEqual(KINDS);
-  expect(listFiles(rig.project, branch)).toEqual(LANDED_FILES);
+  const open = back.at(-1)?.conflicts.map(({ kind }: { kind: string }) => kind);
+  expect(open.sort()).toEqual(kinds);
 }
 
 it('a story lands when every conflict is decided, and not before', { tags: 'promise' }, async () => {
-  const rig = laneRig([plain('US-001'), plain('US-002')]);
-  beginConflicts(rig.project);
+  const rig = laneRig(['US-001', 'US-002', 'US-003'].map(id => plain(id)));
+  beginWithSubmodule(rig.project);
   rig.does('US-001', 'implement', LANDED);
   rig.does('US-002', 'implement', `${WAIT('US-001:')}\n${OWN}`);
   rig.does('US-002', 'merge-fix', FIX);
-  const { result, stderr } = await runParallel(rig, '--parallel', '2', ...CHECK);
+  // It adds all that is in its files, and takes nothing back that the others did.
+  rig.does(
+    'US-003',
+    'implement',
+    `${WAIT('US-002:', 'refs/heads/ralph/*/_int')}\nmkdir work; touch work/US-003`,
+  );
+  const { result, stderr } = await runParallel(rig, '--parallel', '3', ...CHECK);
   expect(result.stopReason, stderr).toBe('all_stories_approved');
   expectDecided(rig, result.runId, 'ralph/demo');
 });
 
 it.each([
-  ['', 0],
-  [', among 20,000 files', 20_000],
-])('a task of a list lands when every conflict is decided, and not before%s', async (_, others) => {
-  const rig = rigFor(repo({ 'README.md': '# test\n', 'tasks.md': '- [ ] Add one\n- [ ] Add two\n' }));
-  beginConflicts(rig.project, others);
-  rig.does('T1', 'task', LANDED);
-  rig.does('T2', 'task', `if test -e one.txt; then ${FIX}\nelse\n${WAIT('Add one')}\n${OWN}\nfi`);
-  const { result, stderr } = await runTasks(rig);
-  expect(result.stopReason, stderr).toBe('all_checks_passed');
-  expectDecided(rig, result.runId, 'main');
-  expect(rig.project.git('ls-files', 'others').split('\n')).toHaveLength(others + 1);
+  ['', beginWithSubmodule, KINDS],
+  [', among 20,000 files', (project: Repo) => beginConflicts(project, 20_000), FILE_KINDS],
+] as const)(
+  'a task of a list lands when every conflict is decided, and not before%s',
+  async (_, begin, kinds) => {
+    const rig = rigFor(repo({ 'README.md': '# test\n', 'tasks.md': '- [ ] Add one\n- [ ] Add two\n' }));
+    begin(rig.project);
+    rig.does('T1', 'task', LANDED);
+    rig.does('T2', 'task', `if test -e one.txt; then ${FIX}\nelse\n${WAIT('Add one')}\n${OWN}\nfi`);
+    const { result, stderr } = await runTasks(rig);
+    expect(result.stopReason, stderr).toBe('all_checks_passed');
+    if (kinds === KINDS) {
+      // Where the branch is checked out, the submodule is the user's to move.
+      expect(stderr).toContain('the submodule sub, and Ralph cannot move that');
+      rig.project.git('merge', '--quiet', `ralph/${result.runId}/_int`);
+    }
+    expectDecided(rig, result.runId, 'main', kinds);
+  },
+);
+
+/** The same where the agent decides nothing, however often it is asked. */
+it.each([
+  ['story', (rig: LaneRig) => runParallel(rig, '--parallel', '2', ...CHECK), () => 'ralph/demo'],
+  ['task', runTasks, (run: string) => `ralph/${run}/_int`],
+] as const)('a %s of which nothing is ever decided does not land', async (what, run, branchOf) => {
+  const isTask = what === 'task';
+  const rig = isTask
+    ? rigFor(repo({ 'README.md': '# test\n', 'tasks.md': '- [ ] Add one\n- [ ] Add two\n' }))
+    : laneRig(['US-001', 'US-002'].map(id => plain(id)));
+  const [first, second] = isTask ? ['T1', 'T2'] : ['US-001', 'US-002'];
+  const subject = isTask ? 'Add one' : 'US-001:';
+  beginWithSubmodule(rig.project);
+  rig.does(first, isTask ? 'task' : 'implement', LANDED);
+  const own = `${WAIT(subject)}\n${OWN}`;
+  rig.does(second, isTask ? 'task' : 'implement', isTask ? `test -e one.txt || { ${own}\n}` : own);
+  rig.does(second, 'merge-fix', 'true');
+  const { code, result, stderr } = await run(rig);
+  expect([code, result.stopReason], stderr).toEqual([1, 'needs_you']);
+  expect(result.lanes).toMatchObject([
+    { id: first, state: 'landed' },
+    { id: second, state: 'needs_you' },
+  ]);
+  const back = eventsOf(rig, result.runId).findLast(({ type }) => type === 'sent-back');
+  expect(back?.conflicts.map(({ kind }: { kind: string }) => kind).sort()).toEqual(KINDS);
+  const branch = branchOf(result.runId);
+  const files = rig.project.git('ls-tree', '-r', '--name-only', branch).split('\n');
+  expect(files.filter(name => /~|^f\/|two\.txt|own-renamed|landed-renames/.test(name))).toEqual([]);
+  expect(rig.project.git('show', `${branch}:binary.bin`)).toBe('a\0one');
+  expect(rig.project.git('rev-parse', `${branch}:sub`)).toBe(rig.project.git('show', `${branch}:sub.landed`));
 });
 
 /** Two tasks that write a binary file, of which the second does this with the conflict. */

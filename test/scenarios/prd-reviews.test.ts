@@ -111,9 +111,11 @@ describe('a verdict counts', () => {
     );
     const { code, result } = await prdRun(project, agent.bin);
     expect([code, modesOf(result)]).toEqual([0, ['review US-001', 'review US-001']]);
-    expect(result.iterations[0].violations).toEqual(['README.md was changed', 'new.txt is new']);
+    const violations = ['README.md was changed', 'README.md was changed in a commit', 'new.txt is new'];
+    expect(result.iterations[0].violations).toEqual(violations);
     expect(project.read('README.md')).toBe('# test\n');
-    expect(agent.calls[1]?.input).toContain('it changed files: README.md was changed; new.txt is new.');
+    expect(project.git('show', 'HEAD:README.md')).toBe('# test\n');
+    expect(agent.calls[1]?.input).toContain(`it changed files: ${violations.join('; ')}.`);
   });
 
   test('the files that a verify command leaves behind in an ignored place are nobody’s change', async () => {

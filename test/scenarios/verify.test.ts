@@ -3,7 +3,7 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { chmodSync, cpSync, mkdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { gzipSync } from 'node:zlib';
+import { deflateSync, gzipSync } from 'node:zlib';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import {
   allow,
@@ -218,6 +218,24 @@ describe('what does not hold', () => {
     expect(stdout).toContain('HEAD is another commit');
     const named = await ralph(['verify', bundle, '--commit', 'HEAD~1'], { cwd: work.dir });
     expect(named).toMatchObject({ code: 0, stdout: expect.stringContaining('is the commit that you named') });
+  });
+
+  test.each([
+    ['a protected file', 'HEAD:test/t.sh'],
+    ['a folder on the way to one', 'HEAD:test'],
+  ])('an object of the repository that is not what its name says: %s', async (_, name) => {
+    const { work, report } = await proven();
+    const bundle = await report();
+    const oid = work.git('rev-parse', name).trim();
+    const file = work.path(`.git/objects/${oid.slice(0, 2)}/${oid.slice(2)}`);
+    const [kind, other] = name.includes('.') ? ['blob', 'exit 0\n'] : ['tree', ''];
+    chmodSync(file, 0o644);
+    writeFileSync(file, deflateSync(`${kind} ${other.length}\0${other}`));
+    const { code, stdout } = await verify(work.dir, bundle);
+    expect(code).toBe(1);
+    expect(stdout).toMatch(
+      new RegExp(`^does not hold {2}commit: the object ${oid.slice(0, 12)} of this repository is not`, 'm'),
+    );
   });
 
   test.each<[string, string, number, RegExp]>([

@@ -1,8 +1,9 @@
-import { existsSync, mkdirSync, utimesSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { existsSync, lstatSync, mkdirSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { clearGitLocks } from '../../src/workspace/git-lock.ts';
 import { openOwnGit } from '../../src/workspace/own-git.ts';
+import { openStoryBranch } from '../../src/workspace/story-branch.ts';
 import { repo, stateEnv } from '../rig/repo.ts';
 
 const LOCKS = [
@@ -71,4 +72,29 @@ test.each([
   expect(told.every(words => words.includes('remove it yourself'))).toBe(true);
   expect(told).toHaveLength(theirs.length);
   expect(locks.every(lock => existsSync(lock))).toBe(true);
+});
+
+test.each([
+  ['a worktree of Ralph’s own', '.ralph/worktrees/x', 'are taken away, however old they are', true],
+  ['a worktree of the user', 'beside', 'stay', false],
+])('where Ralph moves the branch of %s, in %s, locks %s', async (_, folder, _what, isMoved) => {
+  const project = repo();
+  project.git('worktree', 'add', '--quiet', '-b', 'ralph/x', folder);
+  const place = { cwd: project.path(folder), env: stateEnv() };
+  const branch = await openStoryBranch(place, 'ralph/x');
+  if ('what' in branch) throw new Error(branch.what);
+  const locks = ['worktrees/x/HEAD.lock', 'worktrees/x/index.lock', 'refs/heads/ralph/x.lock'].map(name =>
+    project.path(`.git/${name.replace('/x/', `/${basename(folder)}/`)}`),
+  );
+  const [head = '', index = '', ref = ''] = locks;
+  writeFileSync(head, '');
+  utimesSync(head, NOON / 1000, NOON / 1000);
+  // As an agent may leave them.
+  mkdirSync(index);
+  symlinkSync('nowhere', ref);
+  const isTaken = (lock: string) => lstatSync(lock, { throwIfNoEntry: false }) !== undefined;
+  writeFileSync(join(place.cwd, 'new.txt'), 'new\n');
+  const made = await branch.commitAll(undefined, 'work');
+  expect('commit' in made, JSON.stringify(made)).toBe(isMoved);
+  expect(locks.map(isTaken)).toEqual(locks.map(() => !isMoved));
 });

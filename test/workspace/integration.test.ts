@@ -21,11 +21,15 @@ test('names it once each, and says nothing of the rest', async () => {
   const { path, write } = project;
   const base = step(project, () => {
     for (const name of ['-- a', '"b" ü\n', 'kind', 'mode', 'users']) write(name, 'old\n');
+    for (const name of ['a program', 'back', 'text']) write(name, 'old\n');
     write('list', 'open\n');
   });
   const one = step(project, () => {
     for (const name of ['-- a', '"b" ü\n', 'kind']) write(name, 'old\nline of one\n-- also\n');
     write('bytes', 'a\0b');
+    write('text', 'old\nline of one\n');
+    chmodSync(path('a program'), 0o755);
+    rmSync(path('back'));
     write('gone', 'new\n');
     write('list', 'done\n');
   });
@@ -37,6 +41,9 @@ test('names it once each, and says nothing of the rest', async () => {
     symlinkSync('mode', path('kind'));
     chmodSync(path('mode'), 0o755);
     write('bytes', 'a\0c');
+    write('text', 'old\n\0\n');
+    chmodSync(path('a program'), 0o644);
+    write('back', 'old\n');
     rmSync(path('gone'));
     write('list', 'open\n');
     write('users', 'new\n');
@@ -58,9 +65,12 @@ test('names it once each, and says nothing of the rest', async () => {
   expect(removed).toEqual([
     '1 line of "b" ü\n of T1',
     '2 lines of -- a of T1',
-    '1 line of bytes of T1',
+    '1 line of a program of T1',
+    'back of T1',
+    'bytes of T1',
     'gone of T1',
     '2 lines of kind of T1',
+    'text of T1',
   ]);
 });
 

@@ -1,9 +1,11 @@
 import {
   chmodSync,
+  linkSync,
   lstatSync,
   readdirSync,
   readFileSync,
   readlinkSync,
+  renameSync,
   rmSync,
   symlinkSync,
   truncateSync,
@@ -11,7 +13,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { createFileKeeper, keepList, readList } from '../../src/workspace/keep-files.ts';
+import { createFileKeeper, keepList, lookAt, readList } from '../../src/workspace/keep-files.ts';
 import { folder } from '../rig/repo.ts';
 
 const SOON = () => Date.now() + 10_000;
@@ -27,7 +29,7 @@ describe('a kept file', () => {
     const { write, path, keeper } = keeping(SOON);
     write('a', 'old\n');
     // With another hash on record, only reading the file could find a difference.
-    const other = { ...keeper.keep(path('a'))!, sha256: OTHER };
+    const other = Object.assign(keeper.keep(path('a'))!, { sha256: OTHER });
     expect(keeper.difference(other, path('a'))).toBeUndefined();
   });
 
@@ -41,10 +43,42 @@ describe('a kept file', () => {
     expect(keeper.difference(kept, path('a'))).toEqual({ kind: 'content' });
   });
 
+  const touches: Readonly<Record<string, (path: string) => void>> = {
+    'is written over with as many bytes, and given its old time': path => {
+      writeFileSync(path, 'old\n');
+      utimesSync(path, 1, 1);
+    },
+    'is another file by its name': path => {
+      writeFileSync(`${path}2`, 'old\n');
+      utimesSync(`${path}2`, 1, 1);
+      renameSync(`${path}2`, path);
+    },
+    'has a second name': path => linkSync(path, `${path}2`),
+    'had other rights meanwhile': path => {
+      chmodSync(path, 0o4755);
+      chmodSync(path, 0o644);
+    },
+  };
+  test.each(Object.entries(touches))('was touched when it %s', (_, touch) => {
+    const { write, path, keeper } = keeping(SOON);
+    write('a', 'old\n');
+    utimesSync(path('a'), 1, 1);
+    const kept = keeper.keep(path('a'))!;
+    expect(keeper.isUntouched(kept, lookAt(path('a')))).toBe(true);
+    // The clock of a file system may stand still for some milliseconds.
+    do write('clock', '');
+    while (lookAt(path('clock'))!.ctimeMs <= lookAt(path('a'))!.ctimeMs);
+    touch(path('a'));
+    expect(keeper.isUntouched(kept, lookAt(path('a')))).toBe(false);
+    expect(keeper.difference(kept, path('a'))).toBeUndefined();
+    chmodSync(path('a'), 0o4755);
+    expect(keeper.difference(kept, path('a'))).toEqual({ kind: 'mode', from: 0o644, to: 0o4755 });
+  });
+
   test('is read again when it was kept so soon after a change that another would leave no trace', () => {
     const { write, path, keeper } = keeping();
     write('a', 'old\n');
-    const other = { ...keeper.keep(path('a'))!, sha256: OTHER };
+    const other = Object.assign(keeper.keep(path('a'))!, { sha256: OTHER });
     expect(keeper.difference(other, path('a'))).toEqual({ kind: 'content' });
   });
 

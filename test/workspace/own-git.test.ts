@@ -8,6 +8,7 @@ import {
   statSync,
   symlinkSync,
   truncateSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
@@ -297,4 +298,54 @@ describe('a worktree that Ralph has made', () => {
     expect(lane.objects.cwd).not.toBe(main.objects.cwd);
     expect(await treeOf(lane)).toBe(await treeOf(main));
   });
+});
+
+test('files move where they were written again with what they hold, and not over one that has changed', async () => {
+  const work = repo({ a: 'a\n', b: 'b\n' });
+  const env = stateEnv();
+  const first = await open(work.dir, env);
+  const start = await treeOf(first);
+  const other = await first.treeWith(start, [
+    { bytes: 'a', after: { mode: '100644', oid: first.writeBlob(Buffer.from('other\n')) } },
+  ]);
+  utimesSync(work.path('a'), 1, 1);
+  // Another process begins with the index of this one.
+  const own = await open(work.dir, { ...env, PATH: `${env.PATH}:/nowhere` });
+  await own.begin();
+  expect(await treeOf(own)).toBe(start);
+  expect(await own.moveFiles(start, other as string)).toBeUndefined();
+  expect(work.read('a')).toBe('other\n');
+  expect(await treeOf(own)).toBe(other);
+  work.write('a', 'by somebody else\n');
+  expect(await own.moveFiles(other as string, start)).toMatchObject({
+    what: expect.stringContaining("Entry 'a' not uptodate"),
+  });
+  expect(work.read('a')).toBe('by somebody else\n');
+});
+
+test('a run begins with the index of the last one as it is, where that has the files of the commit', async () => {
+  const work = repo({ a: 'a\n' });
+  const env = stateEnv();
+  const another = async (way: string) => open(work.dir, { ...env, PATH: `${env.PATH}:/${way}` });
+  const first = await another('first');
+  await first.begin();
+  work.write('b', 'b\n');
+  await treeOf(first);
+  const index = join(statePaths(env).git(first.top), 'index');
+  const { ino } = statSync(index);
+  work.git('add', '--all');
+  work.git('commit', '-qm', 'b');
+  const second = await another('second');
+  const begun = await second.begin();
+  expect(begun).toHaveProperty('tree', work.git('rev-parse', 'HEAD^{tree}').trim());
+  expect(statSync(index).ino).toBe(ino);
+  work.write('b', 'c\n');
+  work.write('ignored', '');
+  await treeOf(second);
+  // What is in it beside the commit would never be ignored.
+  work.write('.git/info/exclude', 'ignored\n');
+  work.write('b', 'b\n');
+  const third = await another('third');
+  await third.begin();
+  expect(await treeOf(third)).toBe(await third.treeOf((await third.head()).commit));
 });

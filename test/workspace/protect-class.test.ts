@@ -1,6 +1,6 @@
 /** What is protected beside the files that a glob names, and what is said where that is not possible. */
-import { mkdirSync, symlinkSync } from 'node:fs';
-import { describe, expect, test } from 'vitest';
+import { mkdirSync, renameSync, statSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { createProtection } from '../../src/workspace/protect.ts';
 import { folder, type Repo, repo, stateEnv } from '../rig/repo.ts';
 
@@ -80,6 +80,43 @@ test('on a disk that takes Test and test for the same, so do globs', async () =>
   const protection = await protect(work, 'test/**');
   work.write('Test/a', 'b\n');
   expect(await whats(protection)).toEqual(['Test/a was changed']);
+});
+
+test.each<readonly [string, string, (path: (name: string) => string) => void]>([
+  ['written over, with its old time', 'test/a', path => writeFileSync(path('test/a'), 'a\n')],
+  [
+    'a link for a while',
+    'test/a',
+    path => {
+      renameSync(path('test/a'), path('kept'));
+      symlinkSync('../kept', path('test/a'));
+      renameSync(path('kept'), path('test/a'));
+    },
+  ],
+  [
+    'in a folder that was away',
+    'test',
+    path => {
+      renameSync(path('test'), path('kept'));
+      renameSync(path('kept'), path('test'));
+    },
+  ],
+])('a file that has long been as it is, and was %s, was changed and put back', async (_, named, change) => {
+  const work = repo({ 'test/a': 'a\n' });
+  vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 60_000 });
+  onTestFinished(() => void vi.useRealTimers());
+  const { atime, mtime } = statSync(work.path('test/a'));
+  const protection = await protect(work, 'test/**');
+  expect(protection.isFresh()).toBe(false);
+  expect(await protection.restore()).toEqual([]);
+  expect(protection.isFresh()).toBe(true);
+  const written = protection.watch();
+  expect(protection.isFresh()).toBe(false);
+  expect([await protection.restore(), written()]).toEqual([[], []]);
+  change(work.path);
+  utimesSync(work.path('test/a'), atime, mtime);
+  expect(await protection.restore()).toEqual([]);
+  expect(written()).toContain(`${named} was changed and put back`);
 });
 
 test('a file that was written to and put back was written to', async () => {

@@ -185,6 +185,8 @@ describe('a change under a protected path is a violation and is undone', () => {
       { what: 'test/a.js was changed', restored: false },
       { what: 'test/deep/b.js was deleted', restored: true },
     ]);
+    // So it is looked at again before a check.
+    expect(protection.isFresh()).toBe(false);
   });
 });
 
@@ -409,6 +411,28 @@ describe('new files, where they are forbidden', () => {
   );
 });
 
+describe('what commits hold otherwise than the files', () => {
+  test('is said until another commit puts it right, from what was kept, too', async () => {
+    const work = repo(FILES);
+    const protection = await protect(work);
+    work.write('test/a.js', 'other\n');
+    work.git('commit', '-qam', 'agent');
+    expect((await protection.restore(1)).map(({ what }) => what)).toEqual(['test/a.js was changed']);
+    expect(await protection.committed()).toMatch(/otherwise in a commit.*\(test\/a\.js\)$/);
+    work.git('commit', '-qam', 'back');
+    expect(await protection.committed()).toBeUndefined();
+  });
+
+  test("is nothing where a commit holds the user's own change", async () => {
+    const work = repo(FILES);
+    work.write('test/a.js', 'of the user\n');
+    const protection = await protect(work);
+    work.git('commit', '-qam', 'agent');
+    expect(await protection.restore(1)).toEqual([]);
+    expect(await protection.committed()).toBeUndefined();
+  });
+});
+
 describe('a folder that was moved while a check ran', () => {
   const moved: Readonly<Record<string, (work: Repo) => void>> = {
     'and put back': () => {},
@@ -467,15 +491,15 @@ describe('in a copy, where new files are forbidden', () => {
     execFileSync('cp', ['-r', 'src', 'test', '.gitignore', copy.dir], { cwd: work.dir });
     copy.write('filled', 'x\n');
     const there = protection.at(copy.dir, folder().dir);
-    expect(await there.removeNew(false)).toEqual([]); // what it was filled with
+    expect(await there.restore(false)).toEqual([]); // what it was filled with
     copy.write('setup', 'x\n');
-    expect(await there.removeNew(true)).toEqual([]);
+    expect(await there.restore(true)).toEqual([]);
     copy.write('made/a.js', 'x\n');
     copy.write('src/new.js', 'x\n');
     make(copy);
-    expect(await there.removeNew(false)).toContainEqual({ what: `${path} is new`, restored: true });
+    expect(await there.restore(false)).toContainEqual({ what: `${path} is new`, restored: true });
     expect(existsSync(copy.path(path))).toBe(false);
-    expect(await there.removeNew(false)).toEqual([]);
+    expect(await there.restore(false)).toEqual([]);
     expect(existsSync(copy.path('made/a.js')) && existsSync(copy.path('setup'))).toBe(true);
   });
 });
@@ -538,5 +562,11 @@ describe('globs', () => {
       keepIn: work.path('kept'),
     } as const;
     expect(await createProtection(options)).toMatchObject({ what: expect.stringMatching(sentence) });
+    if (!glob.startsWith('!')) return;
+    // What the user wrote is named, and how to write it.
+    expect(await createProtection({ ...options, globs: ['**'], allow: [glob] })).toMatchObject({
+      where: `only "${glob}"`,
+      fix: 'name what may change',
+    });
   });
 });

@@ -506,6 +506,7 @@ describe('removing a worktree', () => {
     expect(existsSync(path)).toBe(false);
     expect(await discardWorktree({ root: work.dir, env, name: 'a', heldBy: 'main' })).toMatchObject({
       what: `it is at ${theirs}, which is nowhere else`,
+      fix: expect.stringContaining('main..ralph/a` shows what it holds'),
     });
   });
 
@@ -519,6 +520,7 @@ describe('removing a worktree', () => {
     expect(await removeWorktree({ root: work.dir, env, name: 'b' })).toMatchObject({
       where: 'ralph/b',
       what: `it is checked out in ${work.dir}`,
+      fix: expect.stringContaining('switch --detach` leaves it there'),
     });
   });
 

@@ -1,6 +1,7 @@
 /** `ralph log`: a run's ledger, shown as the run was, or followed while it grows. */
 import { existsSync } from 'node:fs';
 import type { Command } from 'commander';
+import type { Integrated } from '../../domain/lanes/board.ts';
 import type { RunEvent } from '../../domain/run/event.ts';
 import {
   createEventFilter,
@@ -20,6 +21,7 @@ import { fold, NOTHING_YET } from '../../domain/run/state.ts';
 import type { ExitCode } from '../../domain/run/stop-reason.ts';
 import { didYouMean, type Problem } from '../../domain/text/problem.ts';
 import type { UnitReading } from '../../fleet/reading.ts';
+import { landedAs } from '../../opening/land.ts';
 import { systemClock } from '../../platform/clock.ts';
 import { errorWords } from '../../platform/error-words.ts';
 import { createFormatter } from '../../report/format.ts';
@@ -61,11 +63,12 @@ function declareLog(command: Command): void {
 }
 
 function showLog(call: Call, find: typeof withRun): Promise<ExitCode> {
-  const show = createShow(call, createEventFilter(filterOf(call.options)));
+  const isWanted = createEventFilter(filterOf(call.options));
   return find(call, async ({ id, paths, unit }): Promise<ExitCode> => {
     if (!existsSync(paths.events))
       refuse(id, 'it has no ledger: it ended before it began', '`ralph status` lists the runs');
     const journal = openJournal(paths);
+    const show = createShow(call, isWanted, landedAs({ paths }));
     const trust = () => trustWith(paths.trust, journal.problems());
     try {
       const entries = journal.next();
@@ -107,13 +110,17 @@ function filterOf({ only, iteration }: Call['options']): EventFilter {
 
 type Show = (entries: readonly Entry[]) => void;
 
-function createShow({ output }: Call, isWanted: (event: RunEvent) => boolean): Show {
+function createShow(
+  { output }: Call,
+  isWanted: (event: RunEvent) => boolean,
+  landed: Integrated | undefined,
+): Show {
   if (output.json) {
     return entries => {
       for (const entry of entries) if (isWanted(entry)) output.answer(`${JSON.stringify(entry)}\n`);
     };
   }
-  const ledger = createLedgerLines({ ...styleOf(output), timestamps: true }, isWanted);
+  const ledger = createLedgerLines({ ...styleOf(output), timestamps: true }, isWanted, landed);
   return entries => {
     for (const line of [...entries.flatMap(ledger.lines), ...ledger.rest(systemClock.now())])
       output.answer(`${line}\n`);
@@ -148,8 +155,12 @@ async function followUnit(call: Call, journal: JournalReader, unit: UnitReading,
   if (unit.isOver() && detail !== null) output.error(`ralph log: ${unit.id} ended as ${state}: ${detail}\n`);
 }
 
-/** A ledger as lines for people. What another version wrote, or what is damaged, is shown as unknown. */
-function createLedgerLines(style: Style, isWanted: (event: RunEvent) => boolean) {
+/** A ledger as lines for people. What another version wrote, or what is damaged, is shown as unknown. `landed`: since it was written. */
+function createLedgerLines(
+  style: Style,
+  isWanted: (event: RunEvent) => boolean,
+  landed: Integrated | undefined,
+) {
   const formatter = createFormatter(style);
   let state = NOTHING_YET;
   const linesOf = (entry: KnownEntry): readonly string[] => {
@@ -157,9 +168,9 @@ function createLedgerLines(style: Style, isWanted: (event: RunEvent) => boolean)
     state = fold(state, { ...entry, time });
     if (!isWanted(entry)) return [];
     const lines = formatter.lines(entry, time);
-    return entry.type === 'run-ended'
-      ? [...lines, '', ...asText(summaryLines(entry.result, labelOf(state)))]
-      : lines;
+    if (entry.type !== 'run-ended') return lines;
+    const label = { ...labelOf(state), ...(landed && { integrated: landed }) };
+    return [...lines, '', ...asText(summaryLines(entry.result, label))];
   };
   const unknown = (entry: RawEntry): readonly string[] => {
     const event: RunEvent = { type: 'notice', level: 'warning', text: unknownEntryWords(entry) };

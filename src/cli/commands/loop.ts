@@ -1,4 +1,6 @@
 /** `ralph loop`: seed 004's loop. A clean context each time, until every check passes. */
+import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
 import type { Settings } from '../../config/settings-shape.ts';
 import { buildLoopPrompt } from '../../domain/run/loop-prompt.ts';
 import { isProblem, type Problem } from '../../domain/text/problem.ts';
@@ -74,6 +76,9 @@ Examples:
   },
 };
 
+/** The name of a text, and nothing else. */
+const NAMES_FILE = /^\S+\.(?:md|markdown|txt)$/i;
+
 /** No model reads more than a few million characters; better said now than by the agent. */
 const LONGEST_TASK = 4_000_000;
 
@@ -93,6 +98,8 @@ function taskOf(call: Call): string | Problem {
     return typeof read === 'string' ? notTooLong(`spec file ${options.spec}`, read) : read;
   }
   if (task === '-') return notTooLong('stdin', readInput());
+  if (task !== undefined && NAMES_FILE.test(task) && existsSync(resolve(call.cwd, task)))
+    return { where: 'the task', what: `${task} is a file`, fix: `--spec ${task} takes what is in it` };
   if (task !== undefined && task.trim() !== '') return notTooLong('the task', task);
   const greedy = ['worktree', 'sandbox'].find(name => typeof options[name] === 'string');
   const swallowed = greedy === undefined ? undefined : `put it first, or write --${greedy}=NAME`;

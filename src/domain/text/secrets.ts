@@ -140,11 +140,16 @@ export interface Visible {
   readonly keep?: readonly string[];
 }
 
+/** Who has one of them gives orders to Ralph: to the workers of a fleet, to all runs of a dashboard. */
+const OF_RALPH = ['RALPH_DATABASE_URL', 'RALPH_DASHBOARD_TOKEN'];
+
 /** What of an environment others may see. */
 export function filterEnv<E extends Env>(env: E, { hide, keep }: Visible): E {
-  if (hide.length === 0 && keep === undefined) return env;
+  if (hide.length === 0 && keep === undefined && !OF_RALPH.some(name => name in env)) return env;
   const isHidden = (name: string, value: string | undefined) =>
-    matchesAny(name, hide) || (keep !== undefined && isSecret(name, value) && !matchesAny(name, keep));
+    OF_RALPH.includes(name) ||
+    matchesAny(name, hide) ||
+    (keep !== undefined && isSecret(name, value) && !matchesAny(name, keep));
   const hidden = new Set(Object.keys(env).filter(name => isHidden(name, env[name])));
   // git refuses to run with some of them.
   const isGitHidden = [...hidden].some(name => GIT_SETTING.test(name));

@@ -1,6 +1,6 @@
 /** `ralph prd run --parallel N`: each lane works on a list of its own, with its story and what has landed. */
 import { existsSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import type { Settings } from '../../config/settings-shape.ts';
 import { commandsOf } from '../../domain/checks/verify-commands.ts';
 import { likelyFiles } from '../../domain/lanes/admit.ts';
@@ -14,7 +14,7 @@ import { isProblem, type Problem } from '../../domain/text/problem.ts';
 import type { ChildRequest, EndedChild, FilesAt, LaneWork } from '../../parallel/lane-work.ts';
 import type { RemoteLanes } from '../../parallel/lanes.ts';
 import { type NoteMerge, sentBackWords } from '../../parallel/merging.ts';
-import { ensureFolder, readIfThere, writeAtomic } from '../../platform/files.ts';
+import { ensureFolder, readIfThere, tryTo, writeAtomic } from '../../platform/files.ts';
 import { policyOf } from '../../run/stories/load.ts';
 import { liveLoop } from '../../run/stories/open.ts';
 import { standOf } from '../../run/stories/recover.ts';
@@ -30,7 +30,7 @@ import {
 import { keepStories, readStories } from '../../store/kept.ts';
 import type { RunPaths } from '../../store/paths.ts';
 import { bytesIn, withActiveIgnored } from '../../store/prd-folder.ts';
-import { type PrdPaths, prdPaths } from '../../store/prd-paths.ts';
+import { ownFiles, type PrdPaths, prdPaths } from '../../store/prd-paths.ts';
 import { formatTasks, isList, writeTasks } from '../../store/tasks-file.ts';
 import type { OwnFile } from '../../workspace/integration.ts';
 import { findRepository } from '../../workspace/repository.ts';
@@ -89,6 +89,8 @@ export async function storiesWork(
   const isIgnored =
     (await repository.git.run(['check-ignore', '--quiet', '--no-index', '--', prd.tasks])).code === 0;
   const [tasks, progress] = [inTree(prd.tasks), inTree(prd.progress)];
+  // As they are now: in the project every lane can write.
+  const documents = [prd.prd, prd.progress, prd.prompt].map(path => [path, readIfThere(path)] as const);
   let { list } = given;
   const unsaid = new Set(parts.past().stories?.unsaid);
   const lists = { tasks, progress, isIgnored, policy };
@@ -98,7 +100,7 @@ export async function storiesWork(
     branch: list.branchName.trim() || (repository.head.branch ?? null),
     isReviewed: !settings.skipReview,
     lanes: () => openStories(given.list, policy).map(story => laneHead(story, given.list, policy)),
-    ownPaths: [tasks, progress],
+    ownPaths: ownFiles(prd).map(inTree),
     firstFiles: () => (isIgnored ? [] : firstFiles(prd, list, inTree)),
     checksFor(landed) {
       const done = list.userStories.filter(story => isDone(story, policy) || landed.has(story.id));
@@ -121,7 +123,7 @@ export async function storiesWork(
       const move = stand && { moved: { ...stand, ...(isUnsaid && { unsaid: true as const }) } };
       parts.emit({ type: 'stories-updated', iteration: 0, hash, done, total, ...move });
     },
-    open: child => open(runs, { prd, policy, list }, child),
+    open: child => open(runs, { prd, policy, list, documents }, child),
     resume: child => runs.resume(child, { id: child.lane.id, sync: note => syncOf(child, note) }),
     message: ({ id, title }) => `${id}: ${title}`,
     report: () => buildStoryReport(list, [], policy, { unsaid: [...unsaid] }),
@@ -198,18 +200,19 @@ function trustedOf(child: EndedChild | undefined): StoryList | undefined {
   return stand === undefined || stand === 'unknown' ? undefined : stand.trusted;
 }
 
-async function open(runs: LaneRuns, { prd: ours, policy, list }: StoryLanes, child: ChildRequest) {
+interface Opening extends StoryLanes {
+  /** What the agents of all lanes get to read: each with its text. */
+  readonly documents: readonly (readonly [path: string, text: string | undefined])[];
+}
+
+async function open(runs: LaneRuns, { prd: ours, policy, list, documents }: Opening, child: ChildRequest) {
   const { worktree, lane, sentBack } = child;
   const prd = prdPaths(worktree.cwd, ours.name);
   ensureFolder(prd.folder);
   const aside = dirname(worktree.path);
-  for (const [from, to] of [
-    [ours.prd, prd.prd],
-    [ours.progress, prd.progress],
-    [ours.prompt, prd.prompt],
-  ] as const) {
-    const text = existsSync(to) ? undefined : readIfThere(from);
-    if (text !== undefined) writeAtomic(to, text, 0o644, aside);
+  for (const [path, text] of documents) {
+    const to = join(prd.folder, basename(path));
+    if (text !== undefined && !existsSync(to)) writeAtomic(to, text, 0o644, aside);
   }
   const sync = (note: NoteMerge) => syncOf(child, note);
   const job = storyJob({ prd, policy, list }, { id: lane.id, sentBack, sync, aside }, worktree);
@@ -230,10 +233,8 @@ export function storyJob(
   worktree?: Worktree,
 ): Job | Problem {
   const before = list.userStories.find(each => each.id === id);
-  const left = sentBack && existsSync(prd.tasks) ? storyIn(prd, id) : undefined;
-  const story = left ?? before;
-  if (!story) return { where: id, what: 'there is no such story' };
-  const own = sentBack ? again(story, sentBack, policy) : story;
+  if (!before) return { where: id, what: 'there is no such story' };
+  const own = sentBack ? again({ ...before, ...notesIn(prd, id) }, sentBack, policy) : before;
   const userStories = list.userStories.flatMap(each =>
     each.id === id ? [own] : isDone(each, policy) ? [each] : [],
   );
@@ -242,14 +243,11 @@ export function storyJob(
   return storiesJob({ prd, list: laneList, policy, isTrusted: true, worktree, lane: { id, sync } });
 }
 
-/** The words of its agent; what counts as done is taken back in any case. */
-function storyIn({ tasks }: PrdPaths, id: string): Story | undefined {
-  try {
-    const list = readList(JSON.parse(readIfThere(tasks) ?? '{}'));
-    return isList(list) ? list.userStories.find(each => each.id === id) : undefined;
-  } catch {
-    return undefined;
-  }
+/** The words of its agent. Whatever else is in the file may have been written by the code that was checked. */
+function notesIn({ tasks }: PrdPaths, id: string): Pick<Story, 'notes'> {
+  const list = tryTo(() => readList(JSON.parse(readIfThere(tasks) ?? '{}')));
+  const left = list && isList(list) ? list.userStories.find(each => each.id === id) : undefined;
+  return left ? pick(left, 'notes') : {};
 }
 
 /** What only the merge has changed is looked at again; the rest is worked on. */

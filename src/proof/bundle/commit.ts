@@ -3,6 +3,7 @@ import { isProblem } from '../../domain/text/problem.ts';
 import { type Git, git as gitAt } from '../../platform/git.ts';
 import { sha256 } from '../../platform/hash.ts';
 import { type OwnGit, openOwnGit } from '../../workspace/own-git.ts';
+import { nameIn } from '../../workspace/own-objects.ts';
 import type { Place } from '../../workspace/repository.ts';
 import { type Claim, claims } from './claim.ts';
 import type { Predicate } from './format.ts';
@@ -45,10 +46,15 @@ export async function claimsOfRepository(place: Place, handed: Handed): Promise<
     ...(commit === null ? [] : [`${commit}^{commit}`, `${commit}^{tree}`]),
     `${handed.asked}^{commit}`,
     `${handed.asked}^{tree}`,
-    ...handed.protected.map(({ path }) => `${tree}:${path}`),
+    ...waysTo(handed.protected).map(path => `${tree}:${path}`),
   ];
   const answers = askGit(readOnly(place), names);
   if (typeof answers === 'string') return { claims: [claims.unknown('commit', answers)], found: undefined };
+  const forged = [...answers.values()].find(({ isForged }) => isForged);
+  if (forged) {
+    const why = `the object ${forged.oid.slice(0, 12)} of this repository is not what its name says: \`git fsck\` shows what was changed`;
+    return { claims: [claims.fails('commit', why)], found: undefined };
+  }
   const { claim, found, objects } =
     commit === null
       ? await holderOf(place, tree, askedIn(handed, answers))
@@ -62,6 +68,14 @@ export async function claimsOfRepository(place: Place, handed: Handed): Promise<
   const isHere = found !== undefined && typeof inTree !== 'string';
   const files = handed.protected.length === 0 ? [] : [protectedClaim(handed, isHere ? inTree : undefined)];
   return { claims: [claim, ...files], found };
+}
+
+/** The files, and the folders on the way to them: any of those could lead to another file. */
+function waysTo(files: Handed['protected']): readonly string[] {
+  const folders = files.flatMap(({ path }) =>
+    [...path.matchAll(/\//g)].map(({ index }) => path.slice(0, index)),
+  );
+  return [...new Set([...folders, ...files.map(({ path }) => path)])];
 }
 
 /** The commit that is asked about; undefined: there is none. */
@@ -83,6 +97,8 @@ type Answers = ReadonlyMap<string, Answer>;
 
 interface Answer {
   readonly oid: string;
+  /** git itself does not look: its content has another hash. */
+  readonly isForged?: true;
   /** Of a file: its content. */
   readonly content?: Buffer;
 }
@@ -261,7 +277,11 @@ function answersIn(output: Buffer, names: readonly string[]): Answers {
     at = end + 1;
     if (oid === undefined) continue; // it is missing, or ambiguous
     const content = output.subarray(at, at + Number(size));
-    answers.set(name, type === 'blob' ? { oid, content } : { oid });
+    const isForged = nameIn(oid.length > 40 ? 'sha256' : 'sha1', type ?? '', content) !== oid;
+    answers.set(name, {
+      ...{ oid, ...(isForged && { isForged }) },
+      ...(type === 'blob' && { content }),
+    });
     at += Number(size) + 1;
   }
   return answers;

@@ -55,8 +55,8 @@ export async function rerunChecks(rerun: Rerun): Promise<readonly Claim[]> {
 function filesIn(folder: string, files: Predicate['protected']): ProtectedCopy {
   const marks = () => files.map(({ path }) => [path, markOf(join(folder, path))] as const);
   return {
-    restore: () => [],
-    removeNew: async () => [],
+    restore: async () => [],
+    isFresh: () => false,
     watch() {
       const before = new Map(marks());
       return () =>

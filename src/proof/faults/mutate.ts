@@ -77,7 +77,7 @@ async function mutateCommit(
     const cwd = join(place.folder, own.prefix);
     return await tryFaults({ ...request, cwd, top: own.top }, { base, files });
   } finally {
-    place.remove();
+    await place.remove();
   }
 }
 

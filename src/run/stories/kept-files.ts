@@ -9,7 +9,7 @@ import { readIfThere, writeAtomic } from '../../platform/files.ts';
 import { formatActive, writeActive } from '../../store/active-file.ts';
 import { ACTIVE_FILE, type PrdPaths } from '../../store/prd-paths.ts';
 import { createTasksReader, formatTasks, leftBytes } from '../../store/tasks-file.ts';
-import { createFileKeeper, type KeptFile } from '../../workspace/keep-files.ts';
+import { createFileKeeper, type KeptFile, statOf } from '../../workspace/keep-files.ts';
 import { changeWords } from '../../workspace/protect.ts';
 import { blockedAt, clearPath } from '../../workspace/set-aside.ts';
 import { warn } from '../steps.ts';
@@ -65,26 +65,28 @@ function createPlace({ paths, run: { aside }, emit }: KeeperOptions) {
   };
 }
 
-/** What the user wrote for the agent to read. */
+/** What the user wrote for the agent to read: one that there is not the agent does not write either, since other agents are led by it. */
 function keepDocuments({ paths, run }: KeeperOptions, place: Place) {
   const keeper = createFileKeeper(run.state.kept);
-  let kept: readonly (readonly [string, KeptFile])[] = [];
+  let kept: readonly (readonly [string, KeptFile | undefined])[] = [];
   const keep = () => {
     kept = [paths.prd, paths.prompt].flatMap((path): typeof kept => {
       const file = keeper.keep(path);
-      return file ? [[path, file]] : [];
+      return file || !statOf(path) ? [[path, file]] : [];
     });
+  };
+  const differenceOf = (path: string, file: KeptFile | undefined) => {
+    if (!file) return statOf(path) && !place.isBlocked(path) ? ({ kind: 'added' } as const) : undefined;
+    return place.isBlocked(path) ? ({ kind: 'deleted' } as const) : keeper.difference(file, path);
   };
   keep();
   return {
     keep,
     restore: (iteration: number): readonly Violation[] =>
       kept.flatMap(([path, file]) => {
-        const difference = place.isBlocked(path)
-          ? { kind: 'deleted' as const }
-          : keeper.difference(file, path);
+        const difference = differenceOf(path, file);
         if (!difference) return [];
-        const restored = place.replace(path, iteration, to => keeper.restore(file, to));
+        const restored = place.replace(path, iteration, to => file && keeper.restore(file, to));
         return [{ what: changeWords(`${paths.name}/${basename(path)}`, difference), restored }];
       }),
   };

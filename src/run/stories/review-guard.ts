@@ -52,7 +52,7 @@ export function createReviewGuard(parts: RunContext, prd: PrdPaths) {
 }
 
 async function keepFiles(
-  { env, paths }: RunContext,
+  { env, paths, runId, isLane, sandbox }: RunContext,
   prd: PrdPaths,
   recall: string | undefined,
 ): Promise<Protection | Problem> {
@@ -61,7 +61,7 @@ async function keepFiles(
   const { top } = repository;
   const root = realpathSync(prd.root);
   const inside = (path: string) => relative(top, join(root, relative(prd.root, path)));
-  return createProtection({
+  const protection = await createProtection({
     cwd: top,
     env,
     // What git ignores is left alone: the commands that a reviewer runs write caches and reports there.
@@ -70,6 +70,10 @@ async function keepFiles(
     except: [prd.folder, join(prd.root, ACTIVE_FILE)].map(inside),
     aside: paths.aside,
     keepIn: paths.state.keptForReview,
+    // Where the branch of a lane stands is nothing that Ralph builds on.
+    ...(!isLane && { keepCommits: `refs/ralph/kept/${runId}` }),
     ...(recall !== undefined && { recall }),
   });
+  if (!isProblem(protection) && sandbox && sandbox.contained !== 'none') protection.nothingLives();
+  return protection;
 }

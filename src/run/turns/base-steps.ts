@@ -5,7 +5,7 @@ import { COMMIT_PROMPT } from '../../domain/run/prompt.ts';
 import type { RunState, TaskState } from '../../domain/run/state.ts';
 import { defined } from '../../domain/text/fields.ts';
 import { formatProblem, isProblem } from '../../domain/text/problem.ts';
-import { createRedactor } from '../../domain/text/secrets.ts';
+import { createRedactor, filterEnv } from '../../domain/text/secrets.ts';
 import { textsOf } from '../../domain/turn/claim.ts';
 import { addUsage, type Usage } from '../../domain/turn/usage.ts';
 import { ensureFolder, linkOver, writePrivate } from '../../platform/files.ts';
@@ -260,7 +260,9 @@ async function commitWork(
     return report?.outcome.kind === 'completed' ? report.turn.lastWords : undefined;
   };
   const { command } = scm;
-  const { cwd, env, abort, emit } = context;
+  const { cwd, abort, emit } = context;
+  // Hooks of the repository see it.
+  const env = filterEnv(context.env, { hide: [] });
   const { title, runId = '' } = context.past().head ?? {};
   const { words, wall, checks } = context.sandbox ?? {};
   const isSandboxed = words !== undefined;

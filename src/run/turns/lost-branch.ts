@@ -12,7 +12,15 @@ export async function lostBranch({ cwd, env, past, runId }: RunContext): Promise
   const own = head && branch ? await openOwnGit({ cwd, env }) : undefined;
   if (!own || isProblem(own) || !head || !branch) return undefined;
   const now = await commitOf(own.repository, `refs/heads/${branch}`);
-  return lostSince(own, { runId, branch, head, now });
+  return (await lostSince(own, { runId, branch, head, now })) ?? lostObjects(own, branch, head);
+}
+
+/** A name says nothing where the commit behind it is gone; Ralph's own directory has its files. */
+function lostObjects({ repository, objects, top }: OwnGit, branch: string, head: string): string | undefined {
+  const { stdout } = repository.git.ask(['cat-file', '--batch-check'], `${head}\n${head}^{tree}\n`);
+  if (!/ missing$/m.test(stdout.toString('utf8'))) return undefined;
+  const back = joinWords(['git', '-C', top, 'fetch', objects.cwd, head]);
+  return `The commit ${head.slice(0, 12)}, on which the branch ${branch} stood when the run began, is not in the repository any more. \`${back}\` brings its files back, not what was before it: take that from another clone.`;
 }
 
 export interface Branch {

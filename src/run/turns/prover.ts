@@ -94,7 +94,7 @@ export function createProver(parts: RunContext, wanted: Wanted): Prover {
     },
     async confirm(iteration) {
       const { results, before, after } = last;
-      const seen = voided(emit, results, unseen());
+      const seen = voided(emit, results, unseen() ?? (await committedOtherwise(parts)));
       const tree = await own();
       const isStable = seen !== results || !tree || !after || before?.tree === after.tree;
       const again = () => run(iteration, undefined, { flaked: flakedIn(results) });
@@ -190,6 +190,15 @@ function voided(
   const ended = results.map(each => ({ ...each, passed: false, voided: why }));
   for (const result of ended) emit({ type: 'check-ended', result });
   return ended;
+}
+
+/**
+ * What may not change is as it was in the files, and may be otherwise in a commit of the agent, which is on the user's branch then. Where Ralph
+ * commits, that is put right; of a lane no commit of its own is handed over.
+ */
+async function committedOtherwise({ protection, settings, isLane }: RunContext): Promise<string | undefined> {
+  const isOurs = isLane || settings.scm?.tasks?.some(task => task.trim() === 'commit');
+  return isOurs ? undefined : protection?.committed();
 }
 
 const REACHED = 'files of the work tree changed while the checks ran in a clean checkout';

@@ -10,7 +10,7 @@ import { evidenceOf } from '../../domain/run/next.ts';
 import type { IterationState } from '../../domain/run/state.ts';
 import { judge, type Run, type Verdict } from '../../domain/run/verdict.ts';
 import { createTurnFold, type Turn } from '../../domain/turn/turn.ts';
-import { fileSize, readIfThere, readPages } from '../../platform/files.ts';
+import { fileSize, readIfThere, readPages, readPart } from '../../platform/files.ts';
 import type { IterationPaths, RunPaths } from '../../store/paths.ts';
 import { limitsOf } from './goal.ts';
 
@@ -75,7 +75,7 @@ function readAgain(
   const adapter = findAdapter(name, name);
   const mode = replay.settings.streamAgentOutput ? 'stream' : 'text';
   const again = foldAgain(replay, adapter, mode, paths, agent);
-  const stderr = (readIfThere(agentErrors) ?? '').slice(-4_096).trim();
+  const stderr = (readPart(agentErrors, 4_096, 'tail')?.text ?? '').trim();
   // Of how the process ended only the outcome is on record.
   const code = turn.outcome.kind === 'completed' ? 0 : 1;
   const ended = outcomeOf({ adapter, mode, turn: again, end: { kind: 'exited', code }, stderr });

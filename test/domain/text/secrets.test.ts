@@ -61,6 +61,12 @@ test('what is hidden by name stays hidden, kept or not', () => {
   expect(names({ MY_TOKEN: 'x' }, ['MY_*'], ['MY_TOKEN'])).toEqual([]);
 });
 
+test('what gives orders to Ralph is seen by nobody', () => {
+  const all = { RALPH_DATABASE_URL: 'x', RALPH_DASHBOARD_TOKEN: 'x', RALPH_LANE: 'x' };
+  expect(names(all, [])).toEqual(['RALPH_LANE']);
+  expect(names(all, [], ['RALPH_*'])).toEqual(['RALPH_LANE']);
+});
+
 describe('settings of git in the environment', () => {
   const settings = (key: string, value: string) => ({
     GIT_CONFIG_COUNT: '1',
