@@ -26,7 +26,7 @@ const ROWS = [
   { name: 'kills', what: `${kills} kills`, command: chaos() },
   { name: 'signals', what: `${kills} signals`, command: chaos('--signals', 'TERM,INT,HUP,KILL') },
   { name: 'lanes', what: `${kills} kills of parallel runs`, command: chaos('--parallel') },
-  { name: 'forge', what: 'killed at each request to a forge', command: vitest('test/forge/killed') },
+  { name: 'forge', what: 'killed at requests to a forge', command: chaos('--forge') },
   { name: 'steps', what: 'killed at many events and in git', command: chaos('--every', '3') },
   { name: 'fleet', what: '1,000 units over 4 workers', command: ['node', 'bench/run.mjs', 'fleet'] },
 ];

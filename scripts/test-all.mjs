@@ -20,8 +20,9 @@ const tests = (name, program, ...args) => ({
   command: [program, [...args, '--reporter=default', '--reporter=json', `--outputFile=${resultsOf(name)}`]],
 });
 
-/** Each with the environment that it needs beside ours. `isBeside`: it waits for most of its time, so the next steps do not wait for it. */
+/** Each with the environment that it needs beside ours. `isBeside`: it waits for most of its time, so the next steps do not wait for it, but one that `needs` it. */
 const STEPS = [
+  { name: 'agents', command: npm('hosts:install'), isBeside: true },
   { name: 'test', command: npm('test') },
   { name: 'build', command: npm('build') },
   { ...tests('rest', 'npx', 'vitest', 'run'), level: 'rest' },
@@ -36,21 +37,21 @@ const STEPS = [
     ...tests('browser', 'npx', 'vitest', 'run', '--config', 'test/browser/vitest.config.ts'),
     isBeside: true,
   },
-  { name: 'agents', command: npm('hosts:install') },
-  tests('hosts', 'node', 'test/hosts/run.mjs'),
+  { ...tests('hosts', 'node', 'test/hosts/run.mjs'), needs: 'agents' },
 ];
 
 const wanted = values.only?.split(',');
 const unwanted = values.without?.split(',') ?? [];
 const took = [];
-const beside = [];
+const beside = new Map();
 for (const step of STEPS) {
   if (unwanted.includes(step.name) || (wanted && !wanted.includes(step.name))) continue;
-  if (step.isBeside) beside.push(run(step));
+  if ((await beside.get(step.needs)) === 'broken') continue;
+  if (step.isBeside) beside.set(step.name, run(step));
   // A test that fails says nothing of the later steps; what cannot be built or installed does.
   else if ((await run(step)) === 'broken') break;
 }
-await Promise.all(beside);
+await Promise.all(beside.values());
 console.log(`\n${took.join('\n')}`);
 
 async function run({ name, command, version, level, isBeside }) {

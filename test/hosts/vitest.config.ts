@@ -5,6 +5,7 @@ import { PROMISE_IDS } from '../promises.ts';
 export default defineConfig({
   root: `${import.meta.dirname}/../..`,
   test: {
+    globalSetup: ['test/rig/compiled.ts'],
     include: [process.env.RALPH_RECORD ? 'test/hosts/record.ts' : 'test/hosts/**/*.test.ts'],
     // Four turns of the slowest agent on a busy machine; nothing here waits by the clock.
     tags: PROMISE_IDS.map(name => ({ name })),
