@@ -3,7 +3,9 @@
  * run. Both lie in its room, and all commands of one room see the same: what `setup` makes is there for the checks.
  */
 import {
+  accessSync,
   chmodSync,
+  constants,
   existsSync,
   lstatSync,
   mkdirSync,
@@ -89,7 +91,7 @@ const SYSTEM = ['/', '/run', '/var', '/var/lib', '/var/spool'];
 const OPEN_TO_ALL = 0o1777;
 
 function openToAll(): readonly string[] {
-  return SYSTEM.flatMap(folder => entriesOf(folder))
+  return SYSTEM.flatMap(folder => entriesOf(folder).filter(isSeen))
     .filter(({ stat }) => stat.isDirectory() && (stat.mode & 0o7777) === OPEN_TO_ALL)
     .map(({ path }) => path);
 }
@@ -200,7 +202,8 @@ function asItWas(look: Look): readonly Mount[] {
 
 /** Nothing of it is left but what leads to what must stay. */
 function waysAlone(look: Look, folder: string): readonly Mount[] {
-  const leads = entriesOf(folder).filter(({ path }) => look.ways.some(way => isBelow(way, path)));
+  const entries = entriesOf(folder).filter(isSeen);
+  const leads = entries.filter(({ path }) => look.ways.some(way => isBelow(way, path)));
   const further = leads.filter(({ path }) => !look.ways.includes(path));
   return [...laidOut(look, folder, leads), ...further.flatMap(({ path }) => waysAlone(look, path))];
 }
@@ -214,7 +217,7 @@ function emptied({ root, ways }: Look, folder: string): string {
 
 interface Changed {
   readonly folder: string;
-  readonly old: readonly Entry[];
+  readonly old: readonly Seen[];
 }
 
 /** Folders with something new in them, the outer ones first. */
@@ -223,10 +226,11 @@ function changedIn({ root, without, ways, isUnsure }: Look): readonly Changed[] 
   const queue = [root];
   const leading = new Set(ways.flatMap(foldersTo));
   let left = LOOKED_AT;
+  const isOld = ({ path, stat }: Seen) =>
+    leading.has(path) || !(isWithin(stat, without) || isClosed(path, stat) || (isUnsure && stat.isFile()));
   for (const folder of queue) {
     const entries = entriesOf(folder);
-    const isNew = (stat: Stats) => isWithin(stat, without) || (isUnsure && stat.isFile());
-    const old = entries.filter(({ path, stat }) => leading.has(path) || !isNew(stat));
+    const old = entries.filter(isSeen).filter(isOld);
     if (old.length < entries.length) changed.push({ folder, old });
     const folders = old.filter(({ path, stat }) => stat.isDirectory() && !ways.includes(path));
     queue.push(...folders.map(({ path }) => path));
@@ -244,16 +248,33 @@ function foldersTo(path: string): readonly string[] {
 interface Entry {
   readonly name: string;
   readonly path: string;
+  /** Absent: it cannot be looked at, because its name is no text or its path is too long. Nobody knows whether it is old. */
+  readonly stat: Stats | undefined;
+}
+
+interface Seen extends Entry {
   readonly stat: Stats;
 }
 
+const isSeen = (entry: Entry): entry is Seen => entry.stat !== undefined;
+
 function entriesOf(folder: string): readonly Entry[] {
   const names = tryTo(() => readdirSync(folder)) ?? [];
-  return names.flatMap(name => {
+  return names.map(name => {
     const path = join(folder, name);
-    const stat = tryTo(() => lstatSync(path));
-    return stat ? [{ name, path, stat }] : [];
+    return { name, path, stat: tryTo(() => lstatSync(path)) };
   });
+}
+
+/** What is in it cannot be looked at, and the turn may have made that so: by its mode, or by moving it where its path is too long. */
+function isClosed(path: string, stat: Stats): boolean {
+  if (!stat.isDirectory()) return false;
+  try {
+    accessSync(path, constants.R_OK | constants.X_OK);
+    return false;
+  } catch {
+    return true;
+  }
 }
 
 function isWithin(stat: Stats, span: Span | undefined): boolean {
@@ -266,7 +287,7 @@ function isNewFile(path: string, span: Span | undefined): boolean {
   return !stat.isDirectory() && isWithin(stat, span);
 }
 
-function laidOut({ room }: Look, folder: string, old: readonly Entry[]): readonly Mount[] {
+function laidOut({ room }: Look, folder: string, old: readonly Seen[]): readonly Mount[] {
   const mode = tryTo(() => statSync(folder).mode);
   if (mode === undefined) return []; // it has gone meanwhile
   const from = folderIn(room, 'before', sha256(folder));

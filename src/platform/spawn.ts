@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import type { Confined } from './confinement.ts';
 import { errorCode } from './error-words.ts';
-import { createPrivate, tryTo } from './files.ts';
+import { createPrivate, namesIn, readIfThere, tryTo } from './files.ts';
 import { followFile } from './follow.ts';
 import { outsideEnv } from './programs.ts';
 import { joinWords } from './shell.ts';
@@ -131,8 +131,42 @@ function spawnInGroup(spec: SpawnSpec, mark: string, file: number | undefined): 
       typeof spec.stdout === 'number' ? spec.stdout : (file ?? 'pipe'),
       typeof spec.stderr === 'number' ? spec.stderr : 'pipe',
       ...(spec.init ? ['pipe' as const] : []),
+      ...withoutInherited(spec.init ? FIRST + 1 : FIRST),
     ],
   });
+}
+
+/** The first descriptor that is none of the usual three. */
+const FIRST = 3;
+/** Node has the kernel close what it was started with up to here, and from there up to the first gap. */
+const CLOSED = 15;
+
+/**
+ * Everything else that Ralph was started with would be passed on, such as the `exec 200>lock` of a script: through a file two commands could
+ * talk that must not, and a folder leads around every wall. Node cannot have a child close them, so each leads nowhere there.
+ */
+function withoutInherited(from: number): readonly (number | 'ignore')[] {
+  inherited ??= findInherited();
+  const { descriptors, nowhere } = inherited;
+  const length = Math.max(0, ...descriptors.map(each => each + 1 - from));
+  return Array.from({ length }, (_, at) => (descriptors.includes(from + at) ? nowhere : 'ignore'));
+}
+
+let inherited: ReturnType<typeof findInherited> | undefined;
+
+function findInherited() {
+  const open = namesIn('/dev/fd').map(Number);
+  const descriptors = open.filter(each => each > CLOSED && isPassedOn(each));
+  return { descriptors, nowhere: descriptors.length > 0 ? openSync('/dev/null', 'r+') : -1 };
+}
+
+const CLOSE_ON_EXEC = 0o2000000;
+
+function isPassedOn(descriptor: number): boolean {
+  if (process.platform !== 'linux') return true; // it does not say
+  const info = tryTo(() => readIfThere(`/proc/self/fdinfo/${descriptor}`));
+  const flags = /^flags:\s*(\d+)/m.exec(info ?? '')?.[1];
+  return flags !== undefined && (Number.parseInt(flags, 8) & CLOSE_ON_EXEC) === 0;
 }
 
 /** What an init says; it is the last to hold the other end. */

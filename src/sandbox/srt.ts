@@ -11,6 +11,7 @@ import { type Helper, startHelper } from '../platform/helper.ts';
 import { findProgram } from '../platform/programs.ts';
 import { joinWords } from '../platform/shell.ts';
 import { computeBinds } from './hidden.ts';
+import { filterKeyCalls } from './key-calls.ts';
 import type { OpenSandbox, Probe, ProbeWorld, SandboxProvider, SandboxSpec } from './provider.ts';
 import { makeFolder, programPath } from './provider.ts';
 import type { Question, SrtConfig } from './srt-host.ts';
@@ -94,8 +95,8 @@ async function open(
 }
 
 /**
- * bubblewrap for what the runtime leaves open: what one command leaves in shared memory, in a message queue, or in a folder that may be
- * written whatever the rules say, the next one would find. And for root the settings of the kernel, of which some name a program that is run
+ * bubblewrap for what the runtime leaves open: what one command leaves in shared memory, in a message queue, in a keyring, or in a folder that
+ * may be written whatever the rules say, the next one would find. And for root the settings of the kernel, of which some name a program that is run
  * outside.
  */
 function tighterBwrap(
@@ -109,10 +110,11 @@ function tighterBwrap(
   const open = ['/tmp/claude', join(home, '.npm/_logs'), join(home, '.claude/debug')];
   const own = open.filter(path => existsSync(path) && !state.some(folder => isBelow(path, folder)));
   const mounts = joinWords([...own.flatMap(path => ['--tmpfs', path]), '--ro-bind', KERNEL, KERNEL]);
-  const path = join(folder, 'bwrap');
-  writeFileSync(path, `#!/bin/sh\n${BEFORE_COMMAND(mounts)}exec ${joinWords([bwrap])} --unshare-ipc "$@"\n`, {
-    mode: 0o700,
-  });
+  const [path, filter, calls] = [join(folder, 'bwrap'), join(folder, 'calls'), filterKeyCalls()];
+  if (calls) writeFileSync(filter, calls, { mode: 0o600 });
+  const filtered = calls ? `--seccomp 9 "$@" 9< ${joinWords([filter])}` : '"$@"';
+  const start = `exec ${joinWords([bwrap])} --unshare-ipc ${filtered}`;
+  writeFileSync(path, `#!/bin/sh\n${BEFORE_COMMAND(mounts)}${start}\n`, { mode: 0o700 });
   return { bwrapPath: path };
 }
 

@@ -1,7 +1,7 @@
 /** Clean proof sees nothing of what a turn wrote, wherever that was. */
 import { execFileSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { readIfThere } from '../../src/platform/files.ts';
 import type { Repo } from '../rig/repo.ts';
@@ -41,7 +41,7 @@ function removeNeedles({ home, outside }: Arena): void {
 
 /** Held: a run whose agent leaves the answer where only its own machine has it is not done. */
 const isNotDone =
-  (script: string, { place = plainProject, env }: Pick<Hiding, 'place' | 'env'> = {}) =>
+  (script: string, { place = plainProject, env, prefix }: Pick<Hiding, 'place' | 'env' | 'prefix'> = {}) =>
   async (arena: Arena) => {
     fillHome(arena);
     onTestFinished(() => removeNeedles(arena));
@@ -49,9 +49,11 @@ const isNotDone =
     const agent = arena.agent(
       `cat > /dev/null; N="needle-$(basename "$HOME")"; OUT='${arena.outside}'\n${script}\necho '<promise>COMPLETE</promise>'`,
     );
+    const started = prefix?.(arena, project, agent);
     const { code, stdout, stderr } = await arena.ralph(['loop', 'Answer', ...CLEAN, '--agent', agent], {
       cwd: project.dir,
       ...(env && { env: env() }),
+      ...(started && { prefix: started }),
     });
     // An attack that fails in the work tree already shows nothing.
     const isWeak = code === 2 || existsSync(join(arena.outside, 'not-found'));
@@ -138,6 +140,8 @@ interface Hiding {
   readonly script: string;
   place?(arena: Arena): Repo;
   env?(): Readonly<Record<string, string>>;
+  /** What Ralph is started by. */
+  prefix?(arena: Arena, project: Repo, agent: string): readonly string[];
   readonly group?: Group | undefined;
 }
 
@@ -171,7 +175,75 @@ const SPREAD = PLACES.flatMap(([where, place], at) =>
 const CLOSED =
   'const net = require("net"); const s = net.createServer(c => c.end()).listen(28765, "127.0.0.1", () => net.connect(28765, "127.0.0.1").resume().on("close", () => process.exit()))';
 
+/** Opens a file and the root of the system for whatever it starts, under numbers that Node does not look at. */
+const OPENED =
+  'use POSIX; open(F, "+>", shift); open(D, "<", "/"); POSIX::dup2(fileno(F), 200); POSIX::dup2(fileno(D), 201); exec @ARGV';
+const withOpen = ({ outside }: Arena) => ['perl', '-e', OPENED, join(outside, 'opened')];
+
+/** By the numbers that the kernel has for it: adds a key, looks for one in a keyring, reads one, begins a session. */
+const KEYS = `my ($add, $ctl) = \`uname -m\` =~ /aarch64/ ? (217, 219) : (248, 250); my ($type, $name, $text) = ("user", "ralph", "right"); my $room = chr(0) x 5;`;
+const IN_SESSION = `${KEYS} syscall($ctl, 1, 0); exec @ARGV`;
+const PUT_KEY = `${KEYS} syscall($add, $type, $name, $text, 5, -3);`;
+const GET_KEY = `${KEYS} syscall($ctl, 11, syscall($ctl, 10, -3, $type, $name, 0), $room, 5); print $room`;
+
+const codeIs = (perl: string) => `cat > answer.sh <<'X'\nperl -e '${perl}'\nX`;
+
+const DEEP = `my $name = "deep" x 60; chdir $ENV{HOME};`;
+const NEST = `${DEEP} for (10..39) { rename "$ENV{HOME}/old/$_", $name; chdir $name } open my $to, ">", "needle"; print $to "right\\n"`;
+const UNNEST = `${DEEP} 1 while chdir $name; open my $from, "<", "needle"; print <$from>`;
+
+/** Ralph is an ordinary user, which a folder that cannot be read keeps out. */
+const asNobody = ({ home, outside }: Arena, { dir }: Repo, agent: string) => {
+  if (process.getuid?.() !== 0) return [];
+  execFileSync('chown', ['-R', '65534:65534', home, outside, dir, dirname(agent)]);
+  return ['setpriv', '--reuid=65534', '--regid=65534', '--clear-groups', '--'];
+};
+
 const OTHERS: readonly Hiding[] = [
+  {
+    name: 'The agent leaves the answer in the home, under a name that is not UTF-8',
+    script: `N="$HOME/$(printf 'a\\377')"; echo right > "$N"; echo 'cat "$HOME"/a*' > answer.sh`,
+  },
+  {
+    name: 'The agent leaves the answer in an old folder of the home whose name is not UTF-8',
+    script: `for d in "$HOME"/latin*; do echo right > "$d/needle"; done; echo 'cat "$HOME"/latin*/needle' > answer.sh`,
+    place(arena) {
+      const folder = Buffer.concat([Buffer.from(join(arena.home, 'latin')), Buffer.from([0xff])]);
+      mkdirSync(folder);
+      return plainProject(arena);
+    },
+  },
+  {
+    name: 'The agent leaves the answer in an old folder of the home, and has nobody read what is in that',
+    script: `F="$HOME/.config/tool"; echo right > "$F/needle"; chmod 111 "$F"; echo "cat '$F/needle'" > answer.sh`,
+    prefix: asNobody,
+  },
+  {
+    name: 'The agent leaves the answer in old folders of the home that it puts into each other, too deep for a path',
+    script: `perl -e '${NEST}'; ${codeIs(UNNEST)}`,
+    place(arena) {
+      // Node itself removes nothing that lies too deep.
+      onTestFinished(() => void execFileSync('/bin/rm', ['-rf', arena.home]));
+      for (let at = 10; at < 40; at++) mkdirSync(join(arena.home, 'old', String(at)), { recursive: true });
+      return plainProject(arena);
+    },
+  },
+  {
+    name: 'The agent leaves the answer in a file that was open when Ralph was started',
+    script: `mkdir -p local; echo right > local/a; cat local/a > /proc/self/fd/200; echo 'cat local/a 2> /dev/null || cat /proc/self/fd/200' > answer.sh`,
+    prefix: withOpen,
+  },
+  {
+    name: 'The agent has the code find the work tree from a folder that was open when Ralph was started',
+    script: `mkdir -p local; echo right > local/a; echo "cat local/a 2> /dev/null || cat '/proc/self/fd/201$PWD/local/a'" > answer.sh`,
+    prefix: withOpen,
+  },
+  {
+    name: 'The agent leaves the answer in the keyring of the session',
+    script: `perl -e '${PUT_KEY}'; ${codeIs(GET_KEY)}`,
+    prefix: () => ['perl', '-e', IN_SESSION],
+    isSeen: true,
+  },
   ...[0, MANY].map(
     (files): Hiding => ({
       name: `The agent leaves the answer in a folder for temporary files that lies in a home with ${files} other files`,

@@ -57,6 +57,8 @@ export interface RedTeamOptions {
   readonly env?: Readonly<Record<string, string>>;
   readonly path?: readonly string[];
   readonly input?: string;
+  /** A program that starts Ralph, with the words that it needs. */
+  readonly prefix?: readonly string[];
 }
 
 const srtWorks = (await srt.probe({ cwd: '/', env: process.env, container: { args: [] } })).ok;
