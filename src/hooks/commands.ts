@@ -1,19 +1,18 @@
 /** The slash commands: set up, cancel and explain the loop, from what the user typed. No shell ever sees it. */
 
-import { appendFileSync, lstatSync } from 'node:fs';
-import { dirname, join, relative, resolve } from 'node:path';
+import { relative } from 'node:path';
 import { type Dialect, endPrompt, type HookAnswer, type HookInput, NOTHING } from '../agents/dialect.ts';
 import { transcriptSize } from '../agents/transcript.ts';
 import { asksForHelp, type FlagValue, parseArguments, requestOf } from '../domain/session/arguments.ts';
 import { contract, type SessionState } from '../domain/session/session.ts';
 import { formatProblem, isProblem } from '../domain/text/problem.ts';
-import { ensureFolder, readIfThere, tryTo } from '../platform/files.ts';
+import { rememberProject } from '../store/projects.ts';
+import { keepOutOfCommits } from '../store/session-exclude.ts';
 import {
   changeSession,
   findSession,
   newSession,
   newSessionPath,
-  SESSION_FILES,
   type SessionFile,
   writeSession,
 } from '../store/session-file.ts';
@@ -52,7 +51,7 @@ async function start(root: string, host: string, input: HookInput, ultrawork: bo
   if (input.commandArguments.trim() === '' && sleeping) return await wake(root, host, sleeping, input);
   const all = [...problems, ...stateProblems(root)];
   if (all.length > 0) return notStarted(all);
-  keepOutOfCommits(root);
+  prepareProject(root);
   const asked = { ...request, ultrawork };
   const { sessionId, promptId, transcript } = input;
   const at = { sessionId, promptId, transcriptRead: transcriptSize(transcript) };
@@ -82,12 +81,18 @@ export function startSession(root: string, sessionId: string, task: string, valu
   if (problems.length > 0) return { problems, message: '' };
   const there = findSession(root, sessionId);
   if (there) cancel(root, there);
-  keepOutOfCommits(root);
+  prepareProject(root);
   const at = { sessionId, promptId: null, runId: '', transcriptRead: 0 };
   const state = newSession({ ...request, ultrawork: false }, at, Date.now());
   const path = newSessionPath(root, sessionId);
   writeSession(path, state);
   return { problems, message: started(state, notes, relative(root, path)) };
+}
+
+/** Never the reason that a loop does not start. */
+function prepareProject(root: string): void {
+  keepOutOfCommits(root);
+  rememberProject(root, process.env);
 }
 
 /** A loop is believed by its record: where there can be none, there is no loop. */
@@ -156,42 +161,3 @@ const HELP = `Ralph loop: keeps this session working until the task is provably 
 Quotes hold a task together that has a flag in it; behind -- everything is the task.
 The agent may stop when it outputs <promise>TEXT</promise> to the letter, has called a tool, and every --check passes.
 Example: /ralph:ralph-loop Make the tests pass --completion-promise DONE --check "npm test" --max-iterations 20`;
-
-/** Keeps the state files of loops out of `git add --all`. Never the reason that a loop does not start. */
-function keepOutOfCommits(root: string): void {
-  tryTo(() => {
-    const folder = gitFolder(root);
-    if (folder === undefined) return;
-    const list = join(folder, 'info/exclude');
-    const there = lstatSync(list, { throwIfNoEntry: false });
-    if (there && !there.isFile()) return; // a link may lead anywhere
-    const line = `**/${SESSION_FILES}`;
-    const text = readIfThere(list) ?? '';
-    if (text.split('\n').includes(line)) return;
-    ensureFolder(dirname(list));
-    appendFileSync(list, `${text === '' || text.endsWith('\n') ? '' : '\n'}${line}\n`);
-  });
-}
-
-/** The repository's own folder, which its worktrees share; undefined: there is none that is surely its own. */
-function gitFolder(root: string): string | undefined {
-  for (let top = root; ; top = dirname(top)) {
-    const git = join(top, '.git');
-    const there = lstatSync(git, { throwIfNoEntry: false });
-    if (there?.isDirectory()) return git;
-    if (there?.isFile()) return sharedFolder(git);
-    if (there || dirname(top) === top) return undefined;
-  }
-}
-
-/** `.git` of a worktree is a file that names a folder, which must name it, too: anything else may be a trap. */
-function sharedFolder(file: string): string | undefined {
-  const [, named] = /^gitdir: (.+)$/m.exec(readIfThere(file) ?? '') ?? [];
-  if (named === undefined) return undefined;
-  const own = resolve(dirname(file), named.trim());
-  const back = readIfThere(join(own, 'gitdir'))?.trim();
-  const shared = readIfThere(join(own, 'commondir'))?.trim();
-  if (back === undefined || shared === undefined || resolve(own, back) !== resolve(file)) return undefined;
-  const folder = resolve(own, shared);
-  return lstatSync(join(folder, 'HEAD'), { throwIfNoEntry: false })?.isFile() ? folder : undefined;
-}

@@ -92,9 +92,17 @@ export function ignoreActive({ gitignore }: PrdPaths): boolean {
 /** What a .gitignore holds with a line for it. All else stays byte for byte: it need not be UTF-8. */
 export function withActiveIgnored(before: Buffer): Buffer {
   const text = before.toString('latin1');
-  if (text.split('\n').some(line => line.trim().replace(/^\//, '') === ACTIVE_FILE)) return before;
+  if (ignoresActive(text)) return before;
   const end = text === '' || text.endsWith('\n') ? '' : '\n';
   return Buffer.from(`${text}${end}${ACTIVE_FILE}\n`, 'latin1');
+}
+
+function ignoresActive(text: string): boolean {
+  return text.split('\n').some(line => line.trim().replace(/^\//, '') === ACTIVE_FILE);
+}
+
+export function isActiveIgnored(gitignore: string): boolean {
+  return ignoresActive(bytesIn(gitignore).toString('latin1'));
 }
 
 /** None where there is no such file. */

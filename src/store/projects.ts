@@ -1,7 +1,7 @@
 /** Where on this machine Ralph has worked: a small file for each project, so that all runs can be found again. */
-import { existsSync, readdirSync, rmSync } from 'node:fs';
+import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { ensureFolder, readIfThere, tryTo, writeAtomic } from '../platform/files.ts';
+import { ensureFolder, namesIn, readIfThere, writeAtomic } from '../platform/files.ts';
 import { sha256 } from '../platform/hash.ts';
 import { projectPaths } from './paths.ts';
 import { listRuns } from './run-file.ts';
@@ -20,15 +20,19 @@ export function rememberProject(root: string, env: Env): void {
   }
 }
 
-/** The roots of all projects that are still there and have runs, in order; what is said of the others is forgotten. */
+/** The roots of all projects that are still there and have runs, in order. */
 export function knownProjects(env: Env): readonly string[] {
+  return allProjects(env).filter(root => listRuns(projectPaths(root, env)).length > 0);
+}
+
+/** Also those whose runs are gone: something else of Ralph's may be there. What is said of folders that are gone is forgotten. */
+export function allProjects(env: Env): readonly string[] {
   const { projects } = statePaths(env);
-  return (tryTo(() => readdirSync(projects)) ?? [])
+  return namesIn(projects)
     .flatMap(name => {
       const file = join(projects, name);
       const root = readIfThere(file);
-      if (root !== undefined && existsSync(root) && listRuns(projectPaths(root, env)).length > 0)
-        return [root];
+      if (root !== undefined && existsSync(root)) return [root];
       rmSync(file, { force: true });
       return [];
     })

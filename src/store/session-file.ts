@@ -42,22 +42,23 @@ export type FoundFile = SessionFile | StrangeFile;
 /** The name of a loop that was started from a terminal for whichever session sends the next prompt. */
 export const NEXT = 'next';
 
-const FOLDER = '.claude';
+/** Where they are, below the root of the project. */
+export const SESSION_FOLDER = '.claude';
 const NAME = /^ralph-loop(\..+)?\.local\.md$/;
 
 /** The files of all loops, from the project's root: seed 000's place, whichever host runs the loop. */
-export const SESSION_FILES = `${FOLDER}/ralph-loop*.local.md`;
+export const SESSION_FILES = `${SESSION_FOLDER}/ralph-loop*.local.md`;
 
 /** By its path, from wherever. */
 export function isSessionFile(path: string): boolean {
   if (!path.endsWith('.local.md')) return false;
   const [name = '', folder] = path.split('/').reverse();
-  return folder === FOLDER && NAME.test(name);
+  return folder === SESSION_FOLDER && NAME.test(name);
 }
 
 /** Every loop of a project, the user's own and strangers'. */
 export function listSessions(root: string, env: Env = process.env): readonly FoundFile[] {
-  const folder = join(root, FOLDER);
+  const folder = join(root, SESSION_FOLDER);
   const names = tryTo(() => readdirSync(folder)) ?? [];
   return names
     .filter(name => NAME.test(name))
@@ -110,11 +111,11 @@ export function findSession(root: string, sessionId: string): SessionFile | unde
 
 /** The short name while no other session has it, else one with the session in it. */
 export function newSessionPath(root: string, sessionId: string): string {
-  const short = join(root, FOLDER, 'ralph-loop.local.md');
+  const short = join(root, SESSION_FOLDER, 'ralph-loop.local.md');
   const taken = listSessions(root).some(
     file => file.path === short && !('state' in file && file.state.sessionId === sessionId),
   );
-  return taken ? join(root, FOLDER, `ralph-loop.${fileNameOf(sessionId)}.local.md`) : short;
+  return taken ? join(root, SESSION_FOLDER, `ralph-loop.${fileNameOf(sessionId)}.local.md`) : short;
 }
 
 /** Two sessions never have the same one, whatever they are called. */
@@ -193,7 +194,7 @@ export function endSession({
 export function deletedSessions(root: string): readonly SessionFile[] {
   const { session } = projectPaths(root).state();
   return namesIn(dirname(session('x'))).flatMap(name => {
-    const path = join(root, FOLDER, name);
+    const path = join(root, SESSION_FOLDER, name);
     if (isThere(path)) return [];
     const now = recorded(session(name));
     if (!now) return [];

@@ -31,6 +31,20 @@ interface Options extends Pick<SiteOptions, 'root' | 'env'> {
   readonly force: boolean;
 }
 
+/** What `removeLanes` would leave without force, and why. */
+export async function lanesInTheWay({ root, env, run }: Omit<Options, 'force'>): Promise<readonly Problem[]> {
+  const repository = await findRepository({ cwd: root, env });
+  if ('what' in repository) return [repository];
+  const there = new Set((await listWorktrees({ root, env })).map(({ name }) => name));
+  const problems: Problem[] = [];
+  for (const name of await laneNames(repository.git, there, run)) {
+    const problem = await removeWorktree({ root, env, name, isDry: true });
+    if (problem) problems.push(problem);
+  }
+  const whole = await wholeInTheWay(repository, root, run);
+  return whole ? [...problems, whole] : problems;
+}
+
 export async function removeLanes({ root, env, run, force }: Options): Promise<RemovedLanes> {
   const repository = await findRepository({ cwd: root, env });
   if ('what' in repository) return { removed: [], worktrees: [], kept: [], problems: [repository] };
@@ -130,16 +144,30 @@ async function removeWhole(
   if (tip === undefined) return { isGone: false };
   const count = await unmerged(git, tip, `ralph/${run}/*`);
   if (isProblem(count)) return { isGone: false, problem: count };
-  if (count > 0 && !force) {
-    const fix = `${command('-C', root, 'merge', branch)} takes it over`;
-    const what = `what has landed is on no other branch (${count} ${count === 1 ? 'commit' : 'commits'})`;
-    return { isGone: false, problem: { where: branch, what, fix } };
-  }
+  if (count > 0 && !force) return { isGone: false, problem: notTakenOver(root, branch, count) };
   const ref = count > 0 ? await nameIt(git, branch, `refs/ralph/kept/${run}/_int/removed`, tip) : undefined;
   if (isProblem(ref)) return { isGone: false, problem: ref };
   const problem = await deleteBranch(repository, branch, tip);
   if (problem) return { isGone: false, problem };
   return { isGone: true, ...(ref !== undefined && { kept: ref }) };
+}
+
+async function wholeInTheWay(
+  repository: Repository,
+  root: string,
+  run: string,
+): Promise<Problem | undefined> {
+  const branch = `ralph/${run}/_int`;
+  const tip = await commitOf(repository, `refs/heads/${branch}`);
+  const count = tip === undefined ? 0 : await unmerged(repository.git, tip, `ralph/${run}/*`);
+  if (isProblem(count)) return count;
+  return count > 0 ? notTakenOver(root, branch, count) : undefined;
+}
+
+function notTakenOver(root: string, branch: string, count: number): Problem {
+  const fix = `${command('-C', root, 'merge', branch)} takes it over`;
+  const what = `what has landed is on no other branch (${count} ${count === 1 ? 'commit' : 'commits'})`;
+  return { where: branch, what, fix };
 }
 
 /** Names that Ralph gave to commits which are on a branch now. */

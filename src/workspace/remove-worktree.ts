@@ -27,17 +27,23 @@ import {
 /** Removes the worktree and its branch, unless something in them is nowhere else: then it says what to do. */
 export async function removeWorktree({
   force = false,
+  isDry = false,
   ...options
 }: SiteOptions & {
   /** Also with files in it that git ignores. */
   readonly force?: boolean;
+  /** Only says what is in the way. */
+  readonly isDry?: boolean;
 }): Promise<Problem | undefined> {
   const site = await findSite(options);
   if ('what' in site) return site;
-  return await withLock(lockOf(site), () => remove(site, force));
+  return await withLock(lockOf(site), () => remove(site, { force, isDry }));
 }
 
-async function remove(site: Site, force: boolean): Promise<Problem | undefined> {
+async function remove(
+  site: Site,
+  { force, isDry }: { readonly force: boolean; readonly isDry: boolean },
+): Promise<Problem | undefined> {
   const { path, branch, repository } = site;
   const hasFolder = !isFree(site);
   const tip = await tipOf(site);
@@ -48,7 +54,7 @@ async function remove(site: Site, force: boolean): Promise<Problem | undefined> 
     (hasFolder ? await whyKeepSubmodules(site) : undefined) ??
     (hasFolder && !force ? await whyKeepIgnored(site) : undefined) ??
     (tip === undefined ? undefined : await whyKeepCommits(site, tip));
-  if (problem) return problem;
+  if (problem || isDry) return problem;
   // Forced, because git would look at the files itself, and run what the repository says. We have looked.
   const left = await takeAway(site, ['--force'], placeOf(site));
   return left || tip === undefined ? left : deleteBranch(repository, branch, tip);

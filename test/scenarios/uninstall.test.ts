@@ -18,6 +18,8 @@ interface Machine {
   readonly home: string;
   readonly project: Repo;
   run(...args: readonly string[]): ReturnType<typeof ralph>;
+  /** What Claude Code would say to the hook. */
+  hook(event: string, input?: Readonly<Record<string, string>>): ReturnType<typeof ralph>;
 }
 
 async function machine(): Promise<Machine> {
@@ -26,7 +28,13 @@ async function machine(): Promise<Machine> {
   const agent = await fakeAgent('claude', writes, writes);
   const env = { HOME: home, XDG_STATE_HOME: join(home, '.local/state') };
   const run = (...args: readonly string[]) => ralph(args, { cwd: project.dir, path: [agent.bin], env });
-  return { home, project, run };
+  const hook = (event: string, input = {}) =>
+    ralph(['hook', 'claude', event], {
+      cwd: project.dir,
+      env: { ...env, CLAUDE_PROJECT_DIR: project.dir },
+      input: JSON.stringify({ session_id: 's1', prompt_id: 'p1', cwd: project.dir, ...input }),
+    });
+  return { home, project, run, hook };
 }
 
 /** Every file below, apart from empty folders. */
@@ -78,6 +86,61 @@ describe('--all', () => {
     expect((await run('uninstall', '--all')).code).toBe(0);
     expect(filesIn(home)).toEqual([]);
     expect(project.read('made.txt')).toBe('made\n');
+  });
+
+  test('loops in sessions go with what they have left, also where nothing else of Ralph ever was; not while one lives', async () => {
+    const { home, project, run, hook } = await machine();
+    const before = filesIn(project.dir).filter(path => !path.includes('.git/'));
+    const excluded = project.read('.git/info/exclude');
+    await hook('UserPromptExpansion', {
+      command_name: 'ralph:ralph-loop',
+      command_args: 'Make it --completion-promise DONE',
+    });
+    expect((await run('status', '--all')).stdout).toContain('Make it');
+    await hook('Stop');
+    expect((await run('status')).stdout).toContain('paused');
+    const refused = await run('uninstall', '--all');
+    expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('still running')]);
+    expect((await run('session', 'cancel')).code).toBe(0);
+    expect((await run('session', 'start', '--session', 'next', 'More')).code).toBe(0);
+    expect(project.read('.git/info/exclude')).not.toBe(excluded);
+    const done = await run('uninstall', '--all');
+    expect(done.code, done.stderr).toBe(0);
+    expect(filesIn(home)).toEqual([]);
+    expect(filesIn(project.dir).filter(path => !path.includes('.git/'))).toEqual(before);
+    expect([existsSync(project.path('.claude')), project.read('.git/info/exclude')]).toEqual([
+      false,
+      excluded,
+    ]);
+  });
+
+  test('what is the user’s is named, with what removes it: a story list, a file of a loop that a stranger started', async () => {
+    const { project, run } = await machine();
+    expect((await run('prd', 'init')).code).toBe(0);
+    project.write('.claude/ralph-loop.x.local.md', 'theirs');
+    expect((await run(...LOOP)).code).toBe(0);
+    const { stdout } = await run('uninstall', '--all');
+    expect(stdout).toContain(`${project.path('ralph')}: your story lists; rm -r `);
+    expect(stdout).toContain(project.path('.claude/ralph-loop.x.local.md'));
+    expect(stdout).toContain('.ralph-active');
+    expect(existsSync(project.path('ralph/tasks.json'))).toBe(true);
+  });
+
+  test('--dry-run says what would go and what would stay, as it is then', async () => {
+    const { project, run } = await machine();
+    project.settings({});
+    expect((await run(...LOOP, '--worktree=w')).code).toBe(0);
+    // What is compiled meanwhile makes the state folder larger.
+    const uninstall = async (...args: readonly string[]) =>
+      JSON.parse((await run('uninstall', '--all', '--json', ...args)).stdout.replace(/, [\d.]+ [KM]B/g, ''));
+    const first = await uninstall('--dry-run');
+    expect(first.left.join('\n')).toContain('not committed');
+    expect(await uninstall()).toEqual(first);
+    expect((await run('discard')).code).toBe(0);
+    const { left, chosen } = await uninstall('--dry-run');
+    expect(left.join('\n')).toContain('your settings are in it');
+    expect(existsSync(project.path('.ralph/runs'))).toBe(true);
+    expect(await uninstall()).toEqual({ removed: chosen, chosen, left });
   });
 
   test('what it did not put there stays: a folder of the user’s, a worktree that git does not know any more', async () => {

@@ -35,52 +35,44 @@ removes it.
       refuse(
         'ralph uninstall',
         `still running: ${found.running.join(', ')}`,
-        'wait, or stop each with `ralph cancel`',
+        'wait, or end each: `ralph cancel RUN`; a loop in a session `ralph session cancel`; `ralph watch` Ctrl-C',
       );
-    return options.dryRun === true ? show(call, found, all) : await perform(call, found, all);
+    return await perform(call, found, { all, isDry: options.dryRun === true });
   },
 };
 
-function linesOf({ parts, last }: Uninstall): readonly string[] {
-  return [...parts, ...last].flatMap(({ lines }) => lines);
+interface How {
+  readonly all: boolean;
+  /** Nothing is removed; what would go and what would stay is said. */
+  readonly isDry: boolean;
 }
 
-function show({ output }: Call, found: Uninstall, all: boolean): 0 {
-  const lines = linesOf(found);
-  answer(output, { removed: [], chosen: lines, left: [] }, () =>
-    lines.length === 0 ? nothing(all) : ['This would be removed:', ...lines.map(indent)].join('\n'),
-  );
-  return 0;
-}
-
-async function perform({ output }: Call, { parts, last, ...found }: Uninstall, all: boolean): Promise<0 | 1> {
-  const removed: string[] = [];
+async function perform({ output }: Call, { parts, last }: Uninstall, how: How): Promise<0 | 1> {
+  const goes: string[] = [];
   const left: string[] = [];
   const kept = new Set<'failed' | 'work'>();
   const take = async (some: typeof parts) => {
     for (const part of some) {
-      const done = await part.remove();
+      const done = await part.remove(how);
       left.push(...done.left);
       if (done.kept) kept.add(done.kept);
-      else removed.push(...part.lines);
+      else goes.push(...part.lines);
     }
   };
   await take(parts);
   if (kept.has('work'))
     left.push(...last.flatMap(({ lines }) => lines).map(line => `${line} (for the work above)`));
   else await take(last);
-  answer(output, { removed, chosen: linesOf({ parts, last, ...found }), left }, () =>
-    words(removed, left, all),
-  );
-  return kept.size > 0 ? 1 : 0;
+  answer(output, { removed: how.isDry ? [] : goes, chosen: goes, left }, () => words(goes, left, how));
+  return kept.size > 0 && !how.isDry ? 1 : 0;
 }
 
-function words(removed: readonly string[], left: readonly string[], all: boolean): string {
+function words(goes: readonly string[], left: readonly string[], { all, isDry }: How): string {
   return [
-    ...(removed.length + left.length === 0 ? [nothing(all)] : []),
-    ...(removed.length === 0 ? [] : ['Removed:', ...removed.map(indent)]),
-    ...(left.length === 0 ? [] : ['Stays:', ...left.map(indent)]),
-    `The program itself: ${PACKAGE}`,
+    ...(goes.length + left.length === 0 ? [nothing(all)] : []),
+    ...(goes.length === 0 ? [] : [isDry ? 'This would be removed:' : 'Removed:', ...goes.map(indent)]),
+    ...(left.length === 0 ? [] : [isDry ? 'This would stay:' : 'Stays:', ...left.map(indent)]),
+    ...(isDry ? [] : [`The program itself: ${PACKAGE}`]),
   ].join('\n');
 }
 

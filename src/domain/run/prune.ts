@@ -27,13 +27,18 @@ const CAN_RESUME = 'it can still be resumed; --force removes it all the same';
 
 const ALIVE: ReadonlySet<string> = new Set(['running', 'waiting', 'paused']);
 
+/** Somebody drives it, whether it works right now or not. */
+export function isDriven({ state }: Pick<Prunable, 'state'>): boolean {
+  return ALIVE.has(state);
+}
+
 /** `runs` are oldest first. A run is removed when every rule that is given allows it. */
 export function choosePruned<Run extends Prunable>(runs: readonly Run[], rule: PruneRule): Choice<Run> {
   const { keep = 0, before = Number.POSITIVE_INFINITY, force } = rule;
   const beyond = runs.slice(0, Math.max(0, runs.length - keep));
   const old = beyond.filter(run => run.startedAt < before);
   const why = (run: Run) => {
-    if (ALIVE.has(run.state)) return 'it is running';
+    if (isDriven(run)) return 'it is running';
     return (run.resumable || run.state === 'closed') && !force ? CAN_RESUME : undefined;
   };
   return {
