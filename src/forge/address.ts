@@ -34,19 +34,32 @@ export function findPlace(
   if (isProblem(base)) return base;
   const host = webHost(base);
   const named = repo ?? (env.GITHUB_REPOSITORY || undefined);
-  const full = named ?? repositoryAt(remoteUrl, host);
-  if (full === undefined)
-    return {
-      where: `remote ${remote}`,
-      what: `its address is none of a repository at ${host}`,
-      fix: 'name it: --repo OWNER/NAME',
-    };
+  const [at, there] = repositoryAt(remoteUrl) ?? [];
+  const own = at === host.replace(/:\d+$/, '') ? there : undefined;
+  const full = named ?? own;
+  if (full === undefined) return notThere(remote, host, at, env);
   const [, owner = '', name = ''] = REPOSITORY.exec(full) ?? [];
   const where =
     repo === undefined ? (named === undefined ? `remote ${remote}` : 'GITHUB_REPOSITORY') : '--repo';
   if (owner === '' || /^\.{1,2}$/.test(name))
     return { where: `${where} ${full.slice(0, 100)}`, what: 'is no repository', fix: 'write OWNER/NAME' };
+  if (own !== undefined && REPOSITORY.test(own) && own.toLowerCase() !== full.toLowerCase())
+    return {
+      where: `remote ${remote}`,
+      what: `it is ${own}, and the pull request would be one of ${full}: both must be the same repository, from a fork it does not work yet`,
+      fix: `--remote NAME, with the remote that is ${full}`,
+    };
   return { base, host, owner, name };
+}
+
+/** Of its address only the host is said: what else stands there may be a password. */
+function notThere(remote: string, host: string, at: string | undefined, env: Env): Problem {
+  const isElsewhere = at?.includes('.') === true && !env.GITHUB_API_URL;
+  return {
+    where: `remote ${remote}`,
+    what: `its address is none of a repository at ${host}${at === undefined ? '' : `, but at ${at}`}`,
+    fix: `${isElsewhere ? `where ${at} is a GitHub Enterprise Server: GITHUB_API_URL=https://${at}/api/v3 in the environment; ` : ''}where it is the same as a repository at ${host}: --repo OWNER/NAME`,
+  };
 }
 
 const REPOSITORY = /^([A-Za-z0-9](?:[A-Za-z0-9-]{0,38}))\/([A-Za-z0-9._-]{1,100})$/;
@@ -66,14 +79,16 @@ function webHost(base: string): string {
   return host.replace(/^api\./, '');
 }
 
-/** `https://HOST/OWNER/NAME.git`, `git@HOST:OWNER/NAME`, `ssh://git@HOST:22/OWNER/NAME`. */
-function repositoryAt(url: string, host: string): string | undefined {
+/** `https://HOST/OWNER/NAME.git`, `git@HOST:OWNER/NAME`, `ssh://git@HOST:22/OWNER/NAME`: the host, and the rest. */
+function repositoryAt(url: string): readonly [string, string] | undefined {
   const plain = /^(?:[\w.-]+@)?([\w.-]+):(?!\/)(.+)$/.exec(url);
   const full = tryTo(() => new URL(url));
   const isWeb = full !== undefined && /^(https?|ssh|git):$/.test(full.protocol);
   const found = isWeb ? [full.hostname, full.pathname.slice(1)] : plain?.slice(1);
-  if (!found || found[0] !== host.replace(/:\d+$/, '')) return undefined;
-  return (found[1] ?? '').replace(/\/+$/, '').replace(/\.git$/, '');
+  if (!found) return undefined;
+  // By this name GitHub takes SSH where only the port of https is open.
+  const host = (found[0] ?? '').toLowerCase().replace(/^ssh\.(?=github\.com$)/, '');
+  return [host, (found[1] ?? '').replace(/\/+$/, '').replace(/\.git$/, '')];
 }
 
 /** From the environment, else from the user's own `gh`. `root`: the project, in which no program is looked for. */

@@ -238,6 +238,12 @@ async function addressOf(
       what: `there is no remote ${name}`,
       fix: `\`git remote add ${name} ADDRESS\`, then the same command with --remote-changed`,
     };
+  if (now === undefined && known !== undefined)
+    return {
+      where: '--remote',
+      what: `there is no remote ${name} any more; it was ${shownAddress(known)} when the last run in this folder itself began`,
+      fix: `if it was you: --remote NAME --remote-changed with the name of another one; \`${joinWords(['git', 'remote', 'add', name, shownAddress(known)])}\` goes back`,
+    };
   const [was, is] = [known, now].map(each => (each === undefined ? 'not there' : shownAddress(each)));
   const push = settings.some(([key]) => key === `remote.${name}.pushurl`) ? ['--push'] : [];
   const back = `; \`${joinWords(['git', 'remote', 'set-url', ...push, name, was ?? ''])}\` goes back`;
@@ -298,7 +304,7 @@ export async function publish(
   const { base } = access;
   const work = request.unit
     ? await findUnitWork(run, request.unit, access)
-    : await findWork(run, base, request);
+    : await findWork(run, { base, remote: request.options.remote }, request);
   if (isProblem(work) || 'red' in work) return work;
   const { branch } = work;
   const wrong = wrongBranch(branch, base);
@@ -308,6 +314,8 @@ export async function publish(
   if (over) return over;
   const missing = await access.remote.bring([`refs/heads/${base}`]);
   if (missing) return missing;
+  const nowhere = await missingBase(access, request.options.remote);
+  if (nowhere) return nowhere;
   const commit = await pushBranch(publishing, work);
   if (typeof commit !== 'string')
     return isProblem(commit) || 'marks' in commit ? commit : { ...commit, branch, work };
@@ -323,6 +331,16 @@ export async function publish(
   const { pull, outcome } = opened;
   const ref = 'ref' in proof ? proof.ref : null;
   return { outcome, work, published: { ...shownPull(pull), branch, base, commit, proof: ref } };
+}
+
+async function missingBase({ own, base }: Access, remote: string): Promise<Problem | undefined> {
+  const ref = `refs/heads/${base}`;
+  if ((await own.objects.run(['rev-parse', '--verify', '--quiet', ref])).code === 0) return undefined;
+  return {
+    where: `the base ${base}`,
+    what: 'the remote has no such branch',
+    fix: `another one: --base BRANCH; this one: \`${joinWords(['git', 'push', remote, base])}\``,
+  };
 }
 
 function shownPull({ number, address, state, isDraft: draft }: Pull) {

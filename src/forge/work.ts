@@ -8,6 +8,7 @@ import { isProblem, type Problem } from '../domain/text/problem.ts';
 import { endOf } from '../opening/changed-here.ts';
 import { type EndedRun, findLeavings, type Leavings } from '../opening/leavings.ts';
 import { type CheckWatch, checkMerged } from '../opening/merged-checks.ts';
+import { joinWords } from '../platform/shell.ts';
 import { createIntegration } from '../workspace/integration.ts';
 import { type OwnGit, openOwnGit } from '../workspace/own-git.ts';
 import { commitOf } from '../workspace/refs.ts';
@@ -45,13 +46,19 @@ export function whyNotProven(id: string, result: LoopResult | undefined): Proble
   };
 }
 
-/** `base`: the branch that it goes into. */
+interface Goal {
+  /** The branch that it goes into. */
+  readonly base: string;
+  /** The name of the remote that it is pushed to. */
+  readonly remote: string;
+}
+
 export async function findWork(
   run: EndedRun,
-  base: string,
+  goal: Goal,
   watch: CheckWatch,
 ): Promise<ProvenWork | RedWork | Problem> {
-  const found = await leavingsOf(run, base);
+  const found = await leavingsOf(run, goal);
   if (isProblem(found)) return found;
   const { own, work: commit } = found;
   const missing = await own.bring(commit, true);
@@ -99,19 +106,30 @@ export async function findUnitWork(
   return { found, own, commit: head, branch, isRechecked: false };
 }
 
-async function leavingsOf(run: EndedRun, base: string): Promise<Leavings | Problem> {
+async function leavingsOf(run: EndedRun, goal: Goal): Promise<Leavings | Problem> {
   const found = await findLeavings(run);
   if (isProblem(found)) return found;
   if ('conflicts' in found) {
     const what = 'you and the run have changed the same lines: nobody can say whose they are';
     return { where: run.id, what, fix: 'commit what you want of them, or run it in a worktree' };
   }
-  return 'nothing' in found ? committedWork(run, found.nothing, base) : found;
+  return 'nothing' in found ? committedWork(run, found.nothing, goal) : found;
 }
 
 /** It is on the user's own branch already. */
-async function committedWork(run: EndedRun, why: string, base: string): Promise<Leavings | Problem> {
-  const nothing: Problem = { where: run.id, what: `there is nothing to push: ${why}` };
+async function committedWork(
+  run: EndedRun,
+  why: string,
+  { base, remote }: Goal,
+): Promise<Leavings | Problem> {
+  const name = run.file.given?.worktree;
+  const branch = `ralph/${name}`;
+  const again = `\`${joinWords(['git', 'fetch', remote, `${branch}:${branch}`])}\``;
+  const nothing: Problem = {
+    where: run.id,
+    what: `there is nothing to push: ${why}`,
+    ...(name !== undefined && { fix: `where it was pushed before, ${again} brings it back` }),
+  };
   const own = await openOwnGit({ cwd: run.project.root, env: run.env });
   if (isProblem(own)) return own;
   const commit = run.past.result?.proof.commit;

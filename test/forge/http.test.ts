@@ -69,14 +69,51 @@ test('without one in the environment, that of the own gh of the user is taken', 
 test('a flag comes before the environment, and that before the remote', async () => {
   const url = 'git@github.com:the/remote';
   const env = { GITHUB_REPOSITORY: 'the/environment', GH_TOKEN: 'gh', GITHUB_TOKEN: 'github' };
-  expect(findPlace('the/flag', url, 'origin', env)).toMatchObject({ owner: 'the', name: 'flag' });
-  expect(findPlace(undefined, url, 'origin', env)).toMatchObject({ name: 'environment' });
+  const alias = 'git@my-github:some/where';
+  expect(findPlace('the/flag', alias, 'origin', env)).toMatchObject({ owner: 'the', name: 'flag' });
+  expect(findPlace(undefined, alias, 'origin', env)).toMatchObject({ name: 'environment' });
   expect(findPlace(undefined, url, 'origin', {})).toMatchObject({
     name: 'remote',
     base: 'https://api.github.com',
   });
   expect(await findToken('github.com', '/', env)).toBe('gh');
   expect(await findToken('github.com', '/', { ...env, GH_TOKEN: ' ' })).toBe('github');
+});
+
+test.each([
+  'git@github.com:octo/demo.git',
+  'git@GitHub.com:octo/demo',
+  'https://github.com/octo/demo',
+  'https://me:secret@github.com/octo/demo.git/',
+  'ssh://git@github.com:22/octo/demo.git',
+  'ssh://git@ssh.github.com:443/octo/demo.git',
+])('the address %s names its repository', url => {
+  expect(findPlace(undefined, url, 'origin', {})).toMatchObject({ owner: 'octo', name: 'demo' });
+});
+
+test('at a GitHub Enterprise it says which setting leads there', () => {
+  const url = 'git@ghe.example:octo/demo.git';
+  expect(findPlace(undefined, url, 'origin', {})).toMatchObject({
+    what: expect.stringContaining('ghe.example'),
+    fix: expect.stringContaining('GITHUB_API_URL=https://ghe.example/api/v3'),
+  });
+  const GITHUB_API_URL = 'https://ghe.example/api/v3';
+  expect(findPlace(undefined, url, 'origin', { GITHUB_API_URL })).toMatchObject({
+    host: 'ghe.example',
+    owner: 'octo',
+  });
+});
+
+test('a fork is not pushed to for a pull request in another repository', () => {
+  const fork = 'git@github.com:me/demo.git';
+  expect(findPlace('octo/demo', fork, 'origin', {})).toMatchObject({
+    where: 'remote origin',
+    what: expect.stringContaining('me/demo'),
+    fix: expect.stringContaining('--remote'),
+  });
+  expect(findPlace('Octo/Demo', 'git@github.com:octo/demo.git', 'origin', {})).toMatchObject({
+    owner: 'Octo',
+  });
 });
 
 test('what is the same as before is not sent again, and pages are put together', async () => {

@@ -282,6 +282,18 @@ describe('refused is', () => {
     expect([forge.tip('ralph/login'), forge.state.pulls]).toEqual([before, []]);
   });
 
+  test('work whose worktree and branch are gone, with where it may still be', async () => {
+    const { work, forge } = await proven();
+    expect((await pr(work, forge)).code).toBe(0);
+    work.git('worktree', 'remove', '.ralph/worktrees/login');
+    work.git('branch', '--quiet', '-D', 'ralph/login');
+    const { code, stderr } = await pr(work, forge);
+    expect([code, stderr]).toMatchObject([2, expect.stringContaining('its branch are gone')]);
+    const [, back = ''] = /`(git fetch [^`]*)`/.exec(stderr.replace(/\s+/g, ' ')) ?? [];
+    work.git(...back.split(' ').slice(1));
+    expect((await pr(work, forge)).result?.outcome).toBe('unchanged');
+  });
+
   test('work that was changed since and does not pass any more', async () => {
     const { work, forge } = await proven();
     work.git('-C', '.ralph/worktrees/login', 'rm', '--quiet', '--force', '--ignore-unmatch', 'new.txt');
@@ -296,6 +308,7 @@ describe('refused is', () => {
     [['--base', 'a..b'], 'is no name of a branch'],
     [['--remote', '--force'], 'is no name of a remote'],
     [['--remote', 'nowhere'], 'there is no remote nowhere'],
+    [['--base', 'nowhere'], 'the remote has no such branch (another one: --base BRANCH; this one: `git push'],
     [['--repo', '../../x'], 'is no repository'],
     [['--repo', 'a/b/c'], 'is no repository'],
     [['--ready'], 'needs --follow'],
@@ -407,6 +420,17 @@ describe('a remote whose address is not the one on record', () => {
       /`(git remote set-url [^`]*)` goes back/.exec(refused.stderr.replace(/\s+/g, ' ')) ?? [];
     work.git(...back.split(' ').slice(1));
     expect([(await pr()).code, branches(forge.bare)]).toEqual([0, 'ralph/login']);
+  });
+
+  test('it has another name now: said as it is, with what brings it back', async () => {
+    const { work, pr } = await moved(work => void work.git('remote', 'rename', 'origin', 'upstream'));
+    const { code, stderr } = await pr();
+    const words = stderr.replace(/\s+/g, ' ');
+    expect([code, words]).toEqual([2, expect.stringContaining('there is no remote origin any more')]);
+    expect(words).toContain('--remote NAME');
+    const [, back = ''] = /`(git remote [^`]*)` goes back/.exec(words) ?? [];
+    work.git(...back.split(' ').slice(1));
+    expect((await pr()).code).toBe(0);
   });
 
   test('a password in an address is not shown', async () => {
