@@ -290,9 +290,9 @@ async function end(
 ): Promise<FollowResult> {
   const { ledger, request, access } = stretch;
   const detail = access.redact(words);
+  // First: whatever is done at the forge after the end on the ledger says that it was no end. One that cannot be written is no reason to fail.
+  if (seen && 'number' in stretch) await writeStatus(stretch, seen, { reason: outcome, detail });
   ledger.note({ type: 'forge-ended', reason: outcome, detail });
-  // A comment that cannot be written is no reason to fail: the ledger has it.
-  if (seen && 'number' in stretch) await writeStatus(stretch, seen, undefined);
   const { number, address } = ledger.state();
   const published = 'published' in stretch ? stretch.published : undefined;
   return {

@@ -116,6 +116,7 @@ export async function pullRequest(request: PullRequestRequest): Promise<PullRequ
   const run = readProven(request);
   if (isProblem(run)) return run;
   const access = await openAccess(request);
+  if (request.abort.aborted) return { runId, outcome: 'interrupted' };
   if (isProblem(access)) return access;
   const ledger = await openLedger(request, access);
   if (isProblem(ledger)) return ledger;

@@ -10,16 +10,16 @@ import type { ForgeProblem } from './http.ts';
 
 const { say } = MARKDOWN_WORDS;
 
-/** `now`: what is done; undefined: it has ended. Asked of the forge, so that there is one however often Ralph is killed. */
+/** `now`: what is done, or how it has ended. Asked of the forge, so that there is one however often Ralph is killed. */
 export async function writeStatus(
   { ledger, access, number, run }: Following,
   { words, me, unheard }: Seen,
-  now: string | undefined,
+  now: string | NonNullable<State['ended']>,
 ): Promise<Problem | undefined> {
   const mark = `status-${run.id}`;
   const { forge, redact } = access;
   const facts = factLines(ledger.state(), unheard);
-  const lines = [statusLine(now, ledger.state().ended), '', ...facts, '', hiddenMark(mark)];
+  const lines = [statusLine(now), '', ...facts, '', hiddenMark(mark)];
   const text = redact(lines.join('\n'));
   const there = words.find(word => word.kind === 'comment' && markOf(word, me) === mark);
   if (there?.text.replaceAll('\r\n', '\n') === text) return undefined;
@@ -29,8 +29,8 @@ export async function writeStatus(
 
 type State = ReturnType<Following['ledger']['state']>;
 
-function statusLine(now: string | undefined, ended: State['ended']): string {
-  return `**Ralph**: ${now === undefined ? (ended ? endedWords(ended) : '') : say(now)}`;
+function statusLine(now: string | NonNullable<State['ended']>): string {
+  return `**Ralph**: ${typeof now === 'string' ? say(now) : endedWords(now)}`;
 }
 
 /** A comment has its limits. */

@@ -88,8 +88,18 @@ const ENDINGS: Readonly<Record<ForgeEnding, string>> = {
   needs_you: 'The pull request needs you.',
 };
 
-export function endingWords({ reason, detail }: NonNullable<ForgeState['ended']>): string {
-  const sentence = Object.hasOwn(ENDINGS, reason) ? ENDINGS[reason] : phrase(reason);
+/** Ready, and not all green: what is red is so without it. */
+const READY_BUT = 'The pull request is ready: nothing is red because of it, and nobody asks for anything.';
+
+/** Without the detail. */
+export function endingSentence({ reason, detail }: NonNullable<ForgeState['ended']>): string {
+  if (reason === 'pull_request_ready' && detail !== '') return READY_BUT;
+  return Object.hasOwn(ENDINGS, reason) ? ENDINGS[reason] : phrase(reason);
+}
+
+export function endingWords(ended: NonNullable<ForgeState['ended']>): string {
+  const { detail } = ended;
+  const sentence = endingSentence(ended);
   return detail === '' ? sentence : `${sentence} ${reasonPhrase(detail)}`;
 }
 

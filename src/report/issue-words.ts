@@ -6,7 +6,7 @@ import type { LoopResult } from '../domain/run/result.ts';
 import { visible } from '../domain/text/visible.ts';
 import { beginning } from '../platform/text.ts';
 import { resultSentence } from './ending-words.ts';
-import { endingWords } from './forge-words.ts';
+import { endingSentence } from './forge-words.ts';
 import { phrase, reasonPhrase } from './phrases.ts';
 import { hiddenMark } from './pull-request.ts';
 import { MARKDOWN_WORDS, TERMINAL_WORDS } from './words.ts';
@@ -75,8 +75,8 @@ export function needsWords(
 }
 
 /** Our own words as they are, those of others as code. */
-export function endedWords({ reason, detail }: NonNullable<ForgeState['ended']>): string {
-  return [endingWords({ reason, detail: '' }), MARKDOWN_WORDS.reason(detail)].filter(Boolean).join(' ');
+export function endedWords(ended: NonNullable<ForgeState['ended']>): string {
+  return [endingSentence(ended), MARKDOWN_WORDS.reason(ended.detail)].filter(Boolean).join(' ');
 }
 
 /** How an issue stands, for whoever watches. */

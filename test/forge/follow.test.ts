@@ -42,6 +42,8 @@ describe('what is followed until the end', () => {
     expect([code, result]).toMatchObject([0, { outcome: 'pull_request_ready', number: 1, draft: true }]);
     expect(forge.state.comments).toHaveLength(1);
     expect(forge.state.comments[0]?.body).toContain('its checks are green');
+    const { stdout } = await ralph(['status'], { cwd: work.dir });
+    expect(stdout).toContain('(pull request ready)');
   });
 
   test('green, with --ready and --merge: approved by a writer, it is merged at its head', async () => {
@@ -151,6 +153,8 @@ describe('what is followed until the end', () => {
     forge.state.checks = () => [check('old', 'failure')];
     const { code, result } = await follow(work, forge);
     expect([code, result.detail]).toEqual([0, 'Red on the base as well: old.']);
+    expect(forge.state.comments[0]?.body).toContain('nothing is red because of it');
+    expect(forge.state.comments[0]?.body).not.toContain('green');
     expect(only(ledgerOf(work), 'forge-noted')).toHaveLength(1);
   });
 });
@@ -360,6 +364,19 @@ describe('somebody else pushes', () => {
     expect([plain.code, forge.tip('ralph/login')], plain.stderr).toEqual([2, tip]);
   });
 });
+
+test.each([[['pr']], [['pr', '--follow']], [['watch', '--check', 'true', '--agent', 'true']]])(
+  'Ctrl-C while the forge is away at the first question ends %j as any other',
+  async args => {
+    const { work, forge } = await started();
+    forge.state.arrives = count => void forge.state.faults.set(count, { status: 503 });
+    const running = startRalph(args, { cwd: work.dir, env: forge.env });
+    await running.until('Ralph tries until it answers');
+    running.process.kill('SIGINT');
+    const { code, stdout, stderr } = await running.finished;
+    expect([code, stdout + stderr]).toEqual([130, expect.not.stringContaining('ralph: ')]);
+  },
+);
 
 test('Ctrl-C ends it cleanly, and the same command continues', async () => {
   const { work, forge } = await started();
