@@ -7,12 +7,11 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { defaultSettings } from '../config/settings.ts';
 import type { Settings } from '../config/settings-shape.ts';
-import { outcomeWords } from '../domain/checks/words.ts';
 import { pick } from '../domain/text/fields.ts';
 import { asObject, parseObject } from '../domain/text/json.ts';
 import { formatProblem, isProblem, type Problem } from '../domain/text/problem.ts';
-import { proveOutside } from '../opening/prove-outside.ts';
-import { errorLine, errorWords } from '../platform/error-words.ts';
+import { tearDown } from '../opening/tear-down.ts';
+import { errorWords } from '../platform/error-words.ts';
 import { ensureFolder, namesIn, readIfThere, writePrivate } from '../platform/files.ts';
 import type { RunPaths } from '../store/paths.ts';
 import { type Env, statePaths } from '../store/state.ts';
@@ -79,26 +78,13 @@ export async function tearDownLane(paths: RunPaths, env: Env): Promise<Problem |
 async function runTeardown(paths: RunPaths, env: Env): Promise<Problem | undefined> {
   const record = parseObject(readIfThere(paths.state.lane) ?? '');
   const own = asObject(record?.settings) as Partial<Settings> | undefined;
-  const command = own?.laneTeardown;
-  if (command === undefined) return undefined;
-  const settings: Settings = { ...defaultSettings('loop'), ...own, checkRetries: 0 };
+  if (own?.laneTeardown === undefined) return undefined;
   const lane = asObject(record?.env) as Env | undefined;
   const { project } = paths;
   ensureFolder(project.root);
-  const world = { settings, project, paths, env: { ...env, ...lane }, emit() {}, abort: NEVER };
-  const check = { command, failAction: 'APPEND', timeout: settings.setupTimeout } as const;
-  const ended = await proveOutside(world, [check]);
-  if (isProblem(ended)) return ended;
-  const [result] = ended;
-  if (result?.passed) return undefined;
-  const how = result ? outcomeWords(result) : 'was cut off';
-  return {
-    where: `laneTeardown of ${lane?.RALPH_LANE}`,
-    what: `it ${how}: ${errorLine(result?.output ?? '')}`,
-  };
+  const settings = { ...defaultSettings('loop'), ...own };
+  return tearDown({ settings, project, paths, env: { ...env, ...lane } });
 }
-
-const NEVER = new AbortController().signal;
 
 export interface Leftover {
   readonly worker: string;

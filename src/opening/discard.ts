@@ -3,7 +3,7 @@
  * of it is kept under a ref first, and the command that brings it back is part of the answer.
  */
 import type { Conflict } from '../domain/lanes/conflict.ts';
-import { isProblem, type Problem } from '../domain/text/problem.ts';
+import { formatProblem, isProblem, type Problem } from '../domain/text/problem.ts';
 import { complaint } from '../platform/git.ts';
 import { joinWords } from '../platform/shell.ts';
 import { handOver } from '../workspace/commit-in-repository.ts';
@@ -17,6 +17,7 @@ import { outsideOwner, readStaged } from '../workspace/user-index.ts';
 import { mergeTrees } from './changed-here.ts';
 import { readFetched } from './fetched-unit.ts';
 import { type EndedRequest, type EndedRun, findLeavings, type Leavings, readEnded } from './leavings.ts';
+import { tearDownLanes } from './tear-down.ts';
 
 export interface DiscardRequest extends EndedRequest {
   /** Says what would be done, and does nothing. */
@@ -70,16 +71,19 @@ function keptUnder({ id }: EndedRun): string {
 }
 
 async function discardLanes(
-  { project: { root }, env, id }: EndedRun,
+  run: EndedRun,
   { from = '' }: Leavings,
   { isDry }: DiscardRequest,
 ): Promise<Discarded | Problem> {
   if (isDry) return { removed: [from], worktrees: [], files: [], left: [], back: [] };
+  const { project, env, id } = run;
+  const { root } = project;
+  const left = (await tearDownLanes(run)).map(formatProblem);
   const { removed, worktrees, kept, problems } = await removeLanes({ root, env, run: id, force: true });
   if (problems[0]) return problems[0];
   const branchOf = (ref: string) => ref.replace(/^refs\/ralph\/kept\//, 'ralph/').replace(/\/removed$/, '');
   const back = kept.map(ref => joinWords(['git', '-C', root, 'branch', branchOf(ref), ref]));
-  return { removed, worktrees, files: [], left: [], back };
+  return { removed, worktrees, files: [], left, back };
 }
 
 /** With the worktree that it is checked out in, if there is one. */

@@ -182,7 +182,7 @@ async function untilOver(
   });
   const budget = createBudget(limits, spentBefore(parts, board()), accounts);
   const { room } = options.elsewhere?.budget ?? budget;
-  const places = createPlaces({ parts, runId, board });
+  const places = createPlaces({ parts, runId, board, stop });
   const common = { work, parts, integration, board, places, gate: createCheckGate() };
   const laneWorld: LaneWorld = {
     ...common,

@@ -9,6 +9,7 @@ import { formatProblem, isProblem, type Problem } from '../domain/text/problem.t
 import { ensureFolder } from '../platform/files.ts';
 import { sha256 } from '../platform/hash.ts';
 import { warn } from '../run/steps.ts';
+import type { StopRequest } from '../run/stop.ts';
 import type { RunContext } from '../run/turns/context.ts';
 import { runCommand } from '../run/turns/run-command.ts';
 import { type Env, statePaths } from '../store/state.ts';
@@ -33,9 +34,10 @@ export function laneSlug({ run, lane, index }: LaneName): string {
   return `r${letters(run)}n${index}${letters(lane)}`.slice(0, 48);
 }
 
-export async function openLanePlace(env: Env, name: LaneName): Promise<OwnPlace | Problem> {
+/** `before`: the first of the ports with which it was made; what listens there is what was made. */
+export async function openLanePlace(env: Env, name: LaneName, before?: number): Promise<OwnPlace | Problem> {
   const slug = laneSlug(name);
-  const block = await keepPorts(join(statePaths(env).folder, 'ports'), slug);
+  const block = await keepPorts(join(statePaths(env).folder, 'ports'), slug, before);
   if (isProblem(block)) return block;
   const { port, release } = block;
   const own = { RALPH_LANE: slug, RALPH_LANE_INDEX: String(name.index), RALPH_PORT: String(port) };
@@ -48,17 +50,17 @@ const BLOCKS = 1_200;
 const IN_A_BLOCK = 10;
 
 /** Ten that nobody listens on and no other lane on this machine has; a lane that comes back gets the same, where they are free. */
-async function keepPorts(folder: string, slug: string) {
+async function keepPorts(folder: string, slug: string, before: number | undefined) {
   ensureFolder(folder);
   const start = Number.parseInt(sha256(slug).slice(0, 8), 16);
-  for (let at = 0; at < BLOCKS; at++) {
-    const port = FIRST_PORT + ((start + at) % BLOCKS) * IN_A_BLOCK;
+  const all = Array.from({ length: BLOCKS }, (_, at) => FIRST_PORT + ((start + at) % BLOCKS) * IN_A_BLOCK);
+  for (const port of before === undefined ? all : [before, ...all]) {
     const file = join(folder, String(port));
     const claimed = tryClaim(file);
     if (isProblem(claimed)) return claimed;
     if (claimed === 'held') continue;
     const release = () => releaseOwner(file);
-    if (await areFree(port)) return { port, release };
+    if (port === before || (await areFree(port))) return { port, release };
     release();
   }
   const what = `none of the ports from ${FIRST_PORT} to ${FIRST_PORT + BLOCKS * IN_A_BLOCK - 1} is free`;
@@ -83,16 +85,18 @@ export type LanePlaces = ReturnType<typeof createPlaces>;
 interface PlacesWorld {
   readonly parts: RunContext;
   readonly runId: string;
+  readonly stop: Pick<StopRequest, 'insisted'>;
   board(): Board;
 }
 
 /** Those of the lanes of a run: each is opened when it is first asked for, and closed when its lane is over. */
-export function createPlaces({ parts, runId, board }: PlacesWorld) {
+export function createPlaces({ parts, runId, board, stop: { insisted } }: PlacesWorld) {
   const open = new Map<string, Promise<OwnPlace | Problem>>();
   const { emit, env } = parts;
   const of = (id: string): Promise<OwnPlace | Problem> => {
     const index = board().lanes.findIndex(lane => lane.id === id);
-    const place = open.get(id) ?? openLanePlace(env, { run: runId, lane: id, index });
+    const before = laneOf(board(), id)?.port;
+    const place = open.get(id) ?? openLanePlace(env, { run: runId, lane: id, index }, before);
     open.set(id, place);
     return place;
   };
@@ -103,8 +107,9 @@ export function createPlaces({ parts, runId, board }: PlacesWorld) {
     open.delete(id);
     if (isProblem(place)) return;
     if (isMade) {
-      await tearDown({ ...parts, env: place.env });
-      emit({ type: 'lane-place', story: id, state: 'gone' });
+      await tearDown({ ...parts, env: place.env }, insisted);
+      // What was cut off is done again when the run is resumed.
+      if (!insisted.aborted) emit({ type: 'lane-place', story: id, state: 'gone' });
     }
     place.release();
   };
@@ -114,7 +119,7 @@ export function createPlaces({ parts, runId, board }: PlacesWorld) {
     /** Also made ready, where the run of the lane did not do that here. */
     async ready(id: string): Promise<OwnPlace | Problem> {
       const place = await of(id);
-      const setUp = isProblem(place) ? undefined : setUpOf(parts, board, id);
+      const setUp = isProblem(place) ? undefined : setUpOf(parts, board, id, place.env);
       if (isProblem(place) || !setUp) return place;
       setUp.begins();
       const problem = await runCommand({ ...parts, env: place.env }, 'laneSetup');
@@ -123,7 +128,7 @@ export function createPlaces({ parts, runId, board }: PlacesWorld) {
       return place;
     },
     /** For the run that makes it ready. */
-    setUpOf: (id: string) => setUpOf(parts, board, id),
+    setUpOf: (id: string, own: Env) => setUpOf(parts, board, id, own),
     /** Also those that a run that was killed has left. */
     async closeAll(): Promise<void> {
       for (const { id } of board().lanes) await close(id);
@@ -137,21 +142,26 @@ export interface LaneSetUp {
   done(): void;
 }
 
-function setUpOf({ emit, settings }: RunContext, board: () => Board, story: string): LaneSetUp | undefined {
+function setUpOf(
+  { emit, settings }: RunContext,
+  board: () => Board,
+  story: string,
+  own: Env,
+): LaneSetUp | undefined {
   const { laneSetup, laneTeardown } = settings;
   const isWanted = laneSetup !== undefined || laneTeardown !== undefined;
   if (!isWanted || laneOf(board(), story)?.place === 'ready') return undefined;
   return {
-    begins: () => emit({ type: 'lane-place', story, state: 'begun' }),
+    begins: () => emit({ type: 'lane-place', story, state: 'begun', port: Number(own.RALPH_PORT) }),
     done: () => emit({ type: 'lane-place', story, state: 'ready' }),
   };
 }
 
-/** Neither a stop of the run nor the end of its time ends this. */
-async function tearDown(context: RunContext): Promise<void> {
-  const never = new AbortController().signal;
+/** Neither a stop of the run nor the end of its time ends this; whoever asks for its end once more does not wait for it. */
+async function tearDown(context: RunContext, insisted: AbortSignal): Promise<void> {
   const { maxTime: _, ...settings } = context.settings;
-  const problem = await runCommand({ ...context, settings, stopping: never, abort: never }, 'laneTeardown');
+  const to = { ...context, settings, stopping: insisted, abort: insisted };
+  const problem = await runCommand(to, 'laneTeardown');
   if (problem)
     warn(context.emit, `What ${context.env.RALPH_LANE} had for itself is left: ${formatProblem(problem)}`);
 }

@@ -207,7 +207,7 @@ function requestFor(world: LaneWorld, going: Going): ChildRequest {
   const budget = world.budget.of(story);
   return {
     gate: world.gate,
-    laneSetUp: world.places.setUpOf(story),
+    laneSetUp: world.places.setUpOf(story, going.env),
     ...{ ...going, budget, sync: note => sync(world, going.worktree, note) },
     onEvent(event) {
       if (event.type === 'iteration-started') {

@@ -6,6 +6,8 @@ export interface StopRequest {
   readonly stopping: AbortSignal;
   /** Fired by one that does not wait: whatever runs is ended now. */
   readonly abort: AbortSignal;
+  /** Fired by one more of these: also what takes away what was made is ended. */
+  readonly insisted: AbortSignal;
   /** The first reason stays. */
   request(reason: StopReason, how: 'now' | 'after-this-step', detail?: string): void;
   /** undefined: nobody has asked. */
@@ -15,14 +17,16 @@ export interface StopRequest {
 export function createStopRequest(): StopRequest {
   const stopping = new AbortController();
   const abort = new AbortController();
+  const insisted = new AbortController();
   let first: ReturnType<StopRequest['requested']>;
   return {
     stopping: stopping.signal,
     abort: abort.signal,
+    insisted: insisted.signal,
     request(reason, how, detail) {
       first ??= { reason, ...(detail !== undefined && { detail }) };
       stopping.abort();
-      if (how === 'now') abort.abort();
+      if (how === 'now') (abort.signal.aborted ? insisted : abort).abort();
     },
     requested: () => first,
   };

@@ -1,5 +1,6 @@
 /** Lanes have a name, a number and ports of their own; what `laneSetup` makes for one is taken away, also after a kill. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { type LaneRig, resultIn, rigFor } from '../rig/lanes.ts';
@@ -45,25 +46,73 @@ it('agent, checks and candidates of a lane have what is its own, made once and t
   expect(new Set(lines('check'))).toEqual(new Set(up));
 });
 
-it('after a kill it is not made again, and it is taken away at the end', async () => {
-  const { rig, notes, lines, check } = rigWith('- [ ] Add one\n');
+/** Killed while the agent works. */
+async function rigKilled() {
+  const made = rigWith('- [ ] Add one\n');
+  const { rig, notes, check } = made;
   const begun = join(notes, 'begun');
   rig.does(
     'T1',
     'task',
-    `test -e "${begun}" || { touch "${begun}"; sleep 600; }; mkdir -p work; echo 1 > work/one`,
+    `test -e "${begun}" || { touch "${begun}"; sleep 600; }; ${NOTE('agent', notes)}; mkdir -p work; echo 1 > work/one`,
   );
   const { process: child, finished } = startRalph(['loop', ...FLAGS, '--check', check], rig.options);
   await expect.poll(() => existsSync(begun)).toBe(true);
   child.kill('SIGKILL');
   await finished;
   expect(readdirSync(notes)).not.toContain('down');
+  return made;
+}
+
+it('after a kill it is not made again, and it is taken away at the end', async () => {
+  const { rig, lines } = await rigKilled();
   const { stdout, stderr } = await ralph(['resume', '--json'], rig.options);
   const result = resultIn(stdout);
   expect(result.success, stderr).toBe(true);
   const name = (what: string) => lines(what).map(line => line.split(' ')[0]);
   expect([name('up'), name('down')]).toEqual([[expect.any(String)], name('up')]);
   expect(states(rig, result.runId)).toEqual(['begun', 'ready', 'gone']);
+});
+
+it('after a kill a lane has the same ports, where what was made for it listens', async () => {
+  const { rig, lines } = await rigKilled();
+  const [up = ''] = lines('up');
+  const server = createServer();
+  await new Promise<void>(resolve => server.listen(Number(up.split(' ')[2]), resolve));
+  const { code, stderr } = await ralph(['resume', '--json'], rig.options);
+  server.close();
+  expect(code, stderr).toBe(0);
+  expect([lines('agent'), lines('down')]).toEqual([[up], [up]]);
+});
+
+it.each([
+  ['discarded', ['discard']],
+  ['removed', ['prune', '--keep', '0', '--force']],
+])('of a run that was killed and is %s it is taken away', async (_, words) => {
+  const { rig, lines } = await rigKilled();
+  const { code, stderr } = await ralph(words, rig.options);
+  expect(code, stderr).toBe(0);
+  expect(lines('down')).toEqual(lines('up'));
+});
+
+it('a laneTeardown that hangs ends when the user asks once more, and is run again with the run', async () => {
+  const { rig, notes, lines, check } = rigWith('- [ ] Add one\n');
+  const hangs = join(notes, 'hangs');
+  const down = NOTE('down', notes);
+  const laneTeardown = `test -e "${hangs}" && ${down} || { touch "${hangs}"; sleep 600; }`;
+  rig.project.settings({ laneSetup: NOTE('up', notes), laneTeardown, containment: 'off' });
+  const running = startRalph(['loop', ...FLAGS, '--check', check], rig.options);
+  await expect.poll(() => existsSync(hangs)).toBe(true);
+  running.process.kill('SIGINT');
+  await running.until('Press Ctrl-C again');
+  running.process.kill('SIGINT');
+  const again = setInterval(() => running.process.kill('SIGINT'), 100);
+  const { code, stdout, stderr } = await running.finished;
+  clearInterval(again);
+  expect([code, stderr]).toEqual([130, expect.stringContaining('had for itself is left')]);
+  expect(states(rig, resultIn(stdout).runId)).toEqual(['begun', 'ready']);
+  expect((await ralph(['resume', '--json'], rig.options)).code).toBe(0);
+  expect(lines('down')).toEqual(lines('up'));
 });
 
 it('a lane whose place cannot be made needs the user, who is told why', async () => {

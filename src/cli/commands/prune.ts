@@ -46,6 +46,7 @@ What Ralph keeps of a work tree goes when no run in it is left.
     const isDry = call.options.dryRun === true;
     const chosen = raw ? go.filter(run => run.rawBytes > 0) : go;
     const bytes = chosen.reduce((sum, run) => sum + (raw ? run.rawBytes : run.bytes), 0);
+    const made = isDry || raw ? [] : await tearDownLanes(call, project, chosen);
     if (!isDry) {
       emptyTrash(project);
       // Those that belong to it first: what is left of a removal that was cut off still has its parent.
@@ -55,7 +56,8 @@ What Ralph keeps of a work tree goes when no run in it is left.
     const stays = runs.filter(run => !chosen.includes(run));
     const worktrees = call.options.worktrees === true && !raw ? orphans(chosen, stays) : [];
     const lanes = call.options.worktrees === true && !raw ? chosen.filter(run => run.isParallel) : [];
-    const kept = isDry ? [] : await removeTrees(call, project, worktrees, lanes);
+    const trees = isDry ? [] : await removeTrees(call, project, worktrees, lanes);
+    const kept = [...made, ...trees];
     const git = raw ? NOTHING : collectGit(call.env, isDry);
     print(call, { chosen, bytes, raw, isDry, spared, worktrees, kept, git });
     return 0;
@@ -117,6 +119,20 @@ function ruleOf({ options }: Call): { readonly keep?: number; readonly before?: 
     ...(count !== undefined && { keep: count }),
     ...(age !== undefined && { before: systemClock.now() - age }),
   };
+}
+
+/** What `laneSetup` made for a run that could have been resumed: only its record says how that is taken away. */
+async function tearDownLanes(
+  { env }: Call,
+  project: ProjectPaths,
+  chosen: readonly PrunableRun[],
+): Promise<readonly string[]> {
+  const parallel = chosen.filter(run => run.isParallel && run.resumable);
+  if (parallel.length === 0) return [];
+  const { tearDownRun } = await import('../../opening/tear-down.ts');
+  const left: Problem[] = [];
+  for (const { id } of parallel) left.push(...(await tearDownRun({ project, env, id })));
+  return left.map(problem => `kept: ${formatProblem(problem)}`);
 }
 
 /** Worktrees that no other run has worked in. */

@@ -36,7 +36,12 @@ export const BOARD_EVENTS = {
   /** Also when a run of it is resumed. `from`: the tip of the integration branch that it begins on. */
   'story-started': record({ story: text, child: text, from: text }),
   /** What `laneSetup` makes for it, and `laneTeardown` takes away. */
-  'lane-place': record({ story: text, state: word<PlaceState>() }),
+  'lane-place': record({
+    story: text,
+    state: word<PlaceState>(),
+    /** The first of its ports, when it is begun. */
+    port: maybe(number),
+  }),
   /** An iteration of its run begins. */
   'story-step': both(
     record({ story: text }),

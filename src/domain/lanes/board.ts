@@ -71,6 +71,8 @@ export interface Lane extends LaneHead {
   readonly conflicts?: readonly Conflict[];
   /** What it has for itself; absent: nothing, or nothing any more. */
   readonly place?: Exclude<PlaceState, 'gone'>;
+  /** With which ports that was made: what listens there is its own. */
+  readonly port?: number;
   /** The run that repairs what was sent back, once it has begun. */
   readonly repair?: string;
   /** The commit that landed, or that waits in the queue. */
@@ -215,8 +217,9 @@ function afterStart({ step, ...lane }: Lane, { child, time }: Of<'story-started'
   };
 }
 
-function afterPlace({ place: _, ...lane }: Lane, { state }: Of<'lane-place'>): Lane {
-  return state === 'gone' ? lane : { ...lane, place: state };
+function afterPlace({ place: _, port: before, ...lane }: Lane, event: Of<'lane-place'>): Lane {
+  const { state, port = before } = event;
+  return state === 'gone' ? lane : { ...lane, place: state, ...(port !== undefined && { port }) };
 }
 
 const FRESH = { state: 'waiting', runs: [], isRunning: false, iterations: 0, returns: 0, used: {} } as const;
