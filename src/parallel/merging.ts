@@ -1,8 +1,16 @@
 /** Merges of a parallel run: the tip into a lane, and a lane onto the tip. Files of Ralph's own are left out of them and written by Ralph. */
 import type { Landed, SentBack } from '../domain/lanes/board.ts';
-import { type Conflict, conflictWords, isMadeUp, pathsOf, undecidedIn } from '../domain/lanes/conflict.ts';
+import {
+  type Conflict,
+  conflictWords,
+  countMarks,
+  isMadeUp,
+  pathsOf,
+  undecidedIn,
+} from '../domain/lanes/conflict.ts';
 import { isProblem, type Problem } from '../domain/text/problem.ts';
 import type { Integration, OwnFile } from '../workspace/integration.ts';
+import { SUBMODULE } from '../workspace/own-objects.ts';
 import type { StoryBranch } from '../workspace/story-branch.ts';
 import type { FilesAt } from './lane-work.ts';
 
@@ -110,9 +118,6 @@ export async function mergeTip(
   return failed ?? conflicts;
 }
 
-/** Seven, or as many as .gitattributes has. */
-const MARKS = /^<{7,} [\s\S]*^={7,}$[\s\S]*^>{7,} /m;
-
 /** Those of which everything is as git has left it. */
 export async function undecided(
   integration: Integration,
@@ -132,10 +137,15 @@ export async function unsolved(
   const changed = await integration.own.changedPaths(`${before}^{tree}`, `${commit}^{tree}`);
   if (isProblem(changed)) return changed;
   const marked: string[] = [];
-  for (const { path, after } of changed) {
-    const isMarked = async (at: string) => MARKS.test((await integration.readFile(at, path)) ?? '');
+  for (const { path, before: was, after } of changed) {
     if (!after) continue;
-    if (isMadeUp(path) || ((await isMarked(commit)) && !(await isMarked(before)))) marked.push(path);
+    if (isMadeUp(path)) marked.push(path);
+    if (isMadeUp(path) || after.mode === SUBMODULE) continue;
+    // By its content: a name that is not UTF-8 cannot be asked for.
+    const text = await integration.readBlob(after.oid);
+    if (text === undefined) return { where: path, what: 'git cannot read it' };
+    const now = countMarks(text);
+    if (now > 0 && now > countMarks((was && (await integration.readBlob(was.oid))) ?? '')) marked.push(path);
   }
   return marked;
 }

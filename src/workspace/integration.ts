@@ -71,8 +71,8 @@ export function createIntegration(own: OwnGit, run: string) {
     /** With these files as a commit has them. */
     withFilesOf: (tree: string, commit: string, paths: readonly string[]) =>
       withFilesOf(own, tree, commit, paths),
-    readFile: async (commit: string, path: string): Promise<string | undefined> =>
-      (await readAll(objects, ['cat-file', 'blob', `${commit}:${path}`]))?.toString('utf8'),
+    readFile: (commit: string, path: string) => readText(objects, `${commit}:${path}`),
+    readBlob: (oid: string) => readText(objects, oid),
     commit: own.commit,
     /** A name for a change, wherever it is made; the files named do not count. */
     patchOf: (from: string, to: string, except: readonly string[]) => patchOf(own, from, to, except),
@@ -142,6 +142,10 @@ async function withFiles(own: OwnGit, tree: string, files: readonly OwnFile[]): 
       after: content === undefined ? undefined : blobOf(content),
     })),
   );
+}
+
+async function readText(objects: Git, name: string): Promise<string | undefined> {
+  return (await readAll(objects, ['cat-file', 'blob', name]))?.toString('utf8');
 }
 
 async function withFilesOf(

@@ -1,4 +1,5 @@
 /** Merges two commits without files, and reads from git what conflicts and how. */
+import { isUtf8 } from 'node:buffer';
 import {
   type Conflict,
   type ConflictKind,
@@ -62,7 +63,7 @@ export async function entriesAt(
 ): Promise<ReadonlyMap<string, FileEntry> | Problem> {
   if (paths.length === 0) return new Map();
   // A name that is not UTF-8 cannot be asked for.
-  const isNamed = paths.length <= MOST_NAMED && paths.every(path => !path.includes('\uFFFD'));
+  const isNamed = paths.length <= MOST_NAMED && paths.every(path => !path.startsWith('"'));
   const scope = isNamed ? [tree, '--', ...paths] : ['-r', '-t', tree];
   const { code, records, errors } = await git.bytes(['ls-tree', '-z', '--full-tree', ...scope]);
   if (code !== 0) return { where: tree, what: `git cannot list it: ${complaint(errors, code)}` };
@@ -75,8 +76,11 @@ function readTree(records: readonly string[]): readonly (readonly [string, FileE
   return readEntries(records).map(({ bytes, after }) => [decoded(bytes), after] as const);
 }
 
+/** One that is not UTF-8 as git quotes it: two such names stay two. */
 function decoded(bytes: string): string {
-  return Buffer.from(bytes, 'latin1').toString('utf8');
+  const name = Buffer.from(bytes, 'latin1');
+  if (isUtf8(name)) return name.toString('utf8');
+  return `"${bytes.replace(/[^ -~]|["\\]/g, byte => `\\${byte.charCodeAt(0).toString(8).padStart(3, '0')}`)}"`;
 }
 
 type Stages = Pick<ConflictPath, 'base' | 'landed' | 'own'>;
@@ -147,6 +151,8 @@ const KINDS: Readonly<Record<string, ConflictKind>> = {
   'directory rename suggested': 'folder renamed',
 };
 
+const LINK = '120000';
+
 /** git says `contents` of much: what is more exact counts. */
 function kindOf(types: readonly string[], paths: readonly ConflictPath[]): ConflictKind {
   if (types.some(type => type.startsWith('submodule'))) return 'submodule';
@@ -154,6 +160,8 @@ function kindOf(types: readonly string[], paths: readonly ConflictPath[]): Confl
   if (exact) return exact;
   const isMode = paths.some(({ landed, own }) => landed && landed.oid === own?.oid);
   if (isMode) return 'mode';
+  // Of two links one is there, without marks.
+  if (paths.some(({ left }) => left?.mode === LINK)) return 'binary';
   return types.length === 0 || types.includes('contents') ? 'text' : 'other';
 }
 

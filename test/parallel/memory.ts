@@ -65,7 +65,15 @@ export function memory(base: Files) {
     ...{ top: '/p', prefix: '', repository: { gitDir: '/p/.git', commonDir: '/p/.git' } },
     treeOf: async (commit: string) => treeOf(commit),
     bring: async () => undefined,
-    changedPaths: async (before: string, after: string) => changedPaths(before, after),
+    // A file is called by what is in it.
+    changedPaths: async (before: string, after: string) => {
+      const blob = (oid: string | undefined) => (oid === undefined ? undefined : { mode: '100644', oid });
+      return changedPaths(before, after).map(({ path, ...sides }) => ({
+        path,
+        before: blob(sides.before),
+        after: blob(sides.after),
+      }));
+    },
     async checkoutAll(tree: string, folder: string) {
       for (const [path, text] of Object.entries(filesOf(tree))) {
         mkdirSync(dirname(join(folder, path)), { recursive: true });
@@ -97,6 +105,7 @@ export function memory(base: Files) {
       return JSON.stringify({ ...filesOf(tree), ...Object.fromEntries(there) });
     },
     readFile: async (commit, path) => filesOf(commit)[path],
+    readBlob: async oid => oid,
     commit: async ({ tree, parents, message }) => add(filesOf(tree), parents, message),
     patchOf: async (from, to, except) =>
       JSON.stringify(changedPaths(from, to).filter(({ path }) => !except.includes(path))),

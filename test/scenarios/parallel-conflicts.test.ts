@@ -112,6 +112,27 @@ it.each([
   expect(rig.project.git('rev-parse', `${branch}:sub`)).toBe(rig.project.git('show', `${branch}:sub.landed`));
 });
 
+/** What a turn on it leaves of the marks, in a file with this name. */
+it.each([
+  ['the beginning of one', 'g', '/^>>>>>>> /d; /^=======$/d'],
+  ['the end of one', 'g', '/^<<<<<<< /d'],
+  ['all, in a file that had some before', 'g', '$s/$/ and more/', '<<<<<<< x\\n=======\\n>>>>>>> y\\n'],
+  ['all, in a file with a name that is not UTF-8', "$(printf 'caf\\351')", '$s/$/ and more/'],
+])('a conflict of which marks are left does not land: %s', async (_, file, edit, had = '') => {
+  const tasks = '- [ ] Add one\n- [ ] Add two\n';
+  const rig = rigFor(repo({ 'README.md': '# test\n', 'tasks.md': tasks }));
+  const write = (word: string) => `printf '${had}${word}\\n' > "${file}"`;
+  rig.does('T1', 'task', `until test -e $LANE_AGENT/begun; do sleep 0.05; done\n${write('one')}`);
+  rig.does(
+    'T2',
+    'task',
+    `touch $LANE_AGENT/begun\nif grep -q one "${file}"; then sed -i '${edit}' "${file}"\nelse ${WAIT('Add one')}\n${write('two')}\nfi`,
+  );
+  const { code, result } = await runTasks(rig);
+  expect([code, result.stopReason]).toEqual([1, 'needs_you']);
+  expect(rig.project.git('log', '--format=%s', 'main')).not.toContain('Add two');
+});
+
 /** Two tasks that write a binary file, of which the second does this with the conflict. */
 it.each([
   ['commits on another base', 'git reset -q --soft main && git commit -qm squashed'],

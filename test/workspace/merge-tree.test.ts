@@ -151,4 +151,18 @@ describe('a conflict', () => {
     expect(solved).toMatchObject({ conflicts: [{ kind: 'text' }], open: 0 });
     expect((await merged(`echo 1 > ${name}`, `echo 2 > ${name}`)).open).toBe(1);
   });
+
+  test('in one of two names that are not UTF-8 is not decided by the other', async () => {
+    const [one, other] = ["$(printf 'b\\344d')", "$(printf 'b\\345d')"];
+    const both = (word: string) => `echo ${word} > ${one}; echo ${word} > ${other}`;
+    const { conflicts, open } = await merged(both('1'), both('2'), `echo 12 > ${one}`);
+    expect(pathsOf(conflicts)).toEqual(['"b\\344d"', '"b\\345d"']);
+    expect(open).toBe(1);
+  });
+
+  test('of two links has no marks', async () => {
+    const { conflicts } = await merged('ln -s one link', 'ln -s two link');
+    expect(conflicts).toMatchObject([{ kind: 'binary' }]);
+    expect(conflictWords(conflicts)).toContain('There is the one that has landed');
+  });
 });

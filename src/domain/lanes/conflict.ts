@@ -76,6 +76,31 @@ export function isMadeUp(path: string): boolean {
   return MADE_UP.test(path);
 }
 
+/**
+ * How many marks of conflicts a text has: one for each that is whole, and one for each line with the name of a commit, as Ralph's merges
+ * write it, also where the lines that belong to it are gone.
+ */
+export function countMarks(text: string): number {
+  if (!ANY_MARK.test(text)) return 0;
+  let count = 0;
+  let next = 0;
+  for (const line of text.split(/\r?\n/)) {
+    if (NAMED_MARK.test(line)) count++;
+    // An opening line begins anew: of what was never closed nothing is left.
+    if (WHOLE[0].test(line)) next = 1;
+    else if (next > 0 && WHOLE[next]?.test(line)) next++;
+    if (next < WHOLE.length) continue;
+    next = 0;
+    count++;
+  }
+  return count;
+}
+
+/** Seven, or as many as .gitattributes has. */
+const WHOLE = [/^<{7,} /, /^={7,}$/, /^>{7,} /] as const;
+const ANY_MARK = /^[<>|]{7,} /m;
+const NAMED_MARK = /^(?:<{7,}|>{7,}|\|{7,}) (?:[0-9a-f]{40}|[0-9a-f]{64})(?::|$)/;
+
 /** Those of which every path is as git has left it. `now`: what is there, by path. */
 export function undecidedIn(
   conflicts: readonly Conflict[],

@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import {
   type Conflict,
+  countMarks,
   createKeepScanner,
   withConflicts,
   withoutKept,
@@ -27,6 +28,21 @@ describe('an agent keeps', () => {
     for (const letter of words) scanner.feed(letter);
     expect(scanner.said()).toEqual(keeps);
   });
+});
+
+const OID = 'a'.repeat(40);
+
+test.each<[text: string, count: number]>([
+  [`<<<<<<< ${OID}\none\n=======\ntwo\n>>>>>>> ${OID}\n`, 3],
+  [`<<<<<<< ${OID}:a.txt\r\none\r\n=======\r\n`, 1],
+  [`two\n>>>>>>> ${OID}`, 1],
+  [`||||||| ${OID}\n`, 1],
+  ['<<<<<<<<<<<< HEAD\n=======\n>>>>>>>>>>>> topic', 1],
+  ['<<<<<<< HEAD\n<<<<<<< HEAD\n=======\n>>>>>>> topic\n=======\n>>>>>>> topic', 1],
+  // A title, a quotation of a quotation, and a sign of the shell.
+  ['Title\n=======\n>>>>>>> said she\n<<<<<< EOF', 0],
+])('the marks of %j are %d', (text, count) => {
+  expect(countMarks(text)).toBe(count);
 });
 
 describe('of several conflicts', () => {
