@@ -22,7 +22,7 @@ import {
 import { join } from 'node:path';
 import type { Problem } from '../domain/text/problem.ts';
 import { timesTell } from '../platform/disk.ts';
-import { readShort, tryTo, writeWhole } from '../platform/files.ts';
+import { fileSize, readShort, tryTo, writeWhole } from '../platform/files.ts';
 import { hashOfFile, sha256 } from '../platform/hash.ts';
 import { keepContent, keepCopy, LARGE, type Pack, type Packed, readKept } from '../store/kept.ts';
 
@@ -82,6 +82,8 @@ export function createFileKeeper(folder: string, now: () => number = Date.now) {
       if (isLink(look) !== (kept.kind === 'link') || !(isFile(look) || isLink(look)))
         return { kind: 'replaced', by: kindOf(look) };
       if (this.isUntouched(kept, look)) return undefined;
+      // Not read: a file can be longer than anybody has time for, and hold nothing.
+      if (isFile(look) && look.size !== sizeOf(folder, kept)) return { kind: 'content' };
       // What cannot be read any more is another.
       const hash = tryTo(() => (isFile(look) ? hashOfFile(path, look.size) : sha256(targetOf(path))));
       if (hash !== kept.sha256) return { kind: 'content' };
@@ -149,6 +151,11 @@ function keepFile(folder: string, path: string, size: number, pack: Pack | undef
   if (!pack || size > LARGE) return { sha256: keepCopy(folder, path) };
   const content = readShort(path, size);
   return { sha256: sha256(content), packed: pack.add(content) };
+}
+
+/** Nobody else writes to what is kept. */
+function sizeOf(folder: string, { sha256: hash, packed }: KeptFile): number {
+  return packed?.size ?? fileSize(join(folder, hash));
 }
 
 const targetOf = (path: string) => readlinkSync(path, { encoding: 'buffer' });

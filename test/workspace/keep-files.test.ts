@@ -33,6 +33,14 @@ describe('a kept file', () => {
     expect(keeper.difference(other, path('a'))).toBeUndefined();
   });
 
+  test('of another length is not read: it may be a terabyte of nothing', () => {
+    const { write, path, keeper } = keeping();
+    write('a', 'old\n');
+    const kept = keeper.keep(path('a'))!;
+    truncateSync(path('a'), 2 ** 40);
+    expect(keeper.difference(kept, path('a'))).toEqual({ kind: 'content' });
+  });
+
   test('cannot be changed behind a time that was set back', () => {
     const { write, path, keeper } = keeping(SOON);
     write('a', 'old\n');
