@@ -274,7 +274,7 @@ function isInCodeSpan(before: string, after: string): boolean {
   return false;
 }
 
-const SENTENCE_END = /(?<!\b(?:e\.g|i\.e))[.!?;…](?=["'”’»)\]*_~`]*(?:\s|$))/;
+const SENTENCE_END = /(?<!\b\p{L}\.\p{L})[.!?;…](?=["'”’»)\]*_~`]*(?:\s|$))/u;
 /** In place of the tag. */
 const TAG = '\u0000';
 
@@ -297,7 +297,7 @@ function sentencePlace(before: string, after: string): Place {
 const WORDS = /[\p{L}\p{N}]/u;
 const QUESTION = /[?？؟]/;
 /** What ends a sentence in any language; a colon and the like do not. */
-const FULL_STOP = /[.!?؟](?=["'”’»)\]*_~`]*(?:\s|$))|[。！？।]/;
+const FULL_STOP = /(?<!\b\p{L}\.\p{L})[.!?؟](?=["'”’»)\]*_~`]*(?:\s|$))|[。！？।]/u;
 
 /** Other tags are no words. */
 const bare = (line: string) => line.replace(/<([\w-]+)(?:\s[^<>]*)?>[^<>]*<\/\1\s*>/g, '');
@@ -325,11 +325,11 @@ function leading(before: string, line: string): string {
 }
 
 const NEGATED = new RegExp(
-  `\\b(?:not|never|cannot|unable|premature\\w*|too early|a lie|lying|untrue|is false)\\b|n['’]t\\b|\\bno(?: \\w+)? ?${TAG}|\\b(?:without|instead of|rather than|refus\\w*|declin\\w*|withh\\w*)(?: \\w+){0,3} ?${TAG}`,
+  `\\b(?:not|never|neither|cannot|unable|premature\\w*|too early|a lie|lying|untrue|is false)\\b|n['’]t\\b|\\bno(?: \\w+)? ?${TAG}|\\b(?:without|instead of|rather than|refus\\w*|declin\\w*|withh\\w*|hold\\w* off)(?: \\w+){0,3} ?${TAG}`,
   'i',
 );
 const POSTPONED = new RegExp(
-  `\\b(?:will|i shall|we shall|going to|about to|when|whenever|until|till|unless|if|yet|(?<!\\bat )once(?= (?!more\\b|again\\b)\\w)|would|(?:later|soon|eventually),? (?:i|we)|only after|only then|at the end|next (?:turn|iteration|time))\\b|['’]ll\\b|${TAG}.*\\b(?:later|soon|eventually)\\b|${TAG} (?:only )?(?:after|before|pending)\\b|\\bbefore (?:(?:i|we|you)\\b[^${TAG}]*)?${TAG}`,
+  `\\b(?:will|i shall|we shall|as soon as|going to|about to|when|whenever|until|till|unless|if|yet|(?<!\\bat )once(?= (?!more\\b|again\\b)\\w)|would|(?:later|soon|eventually),? (?:i|we)|only after|only then|at the end|next (?:turn|iteration|time))\\b|['’]ll\\b|${TAG}.*\\b(?:later|soon|eventually)\\b|${TAG} (?:only )?(?:after|before|pending)\\b|\\bbefore (?:(?:i|we|you)\\b[^${TAG}]*)?${TAG}`,
   'i',
 );
 const ASKED = /\b(?:should|shall|can|could|may|must|do) (?:i|we)\b|\bwhether\b/i;

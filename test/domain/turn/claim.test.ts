@@ -165,6 +165,9 @@ const MISSES: readonly (readonly [NearMiss, readonly string[]])[] = [
       'I did not finish, so I never wrote\nthe marker % here.',
       'I am done with the first part, and % is not\nyet true.',
       '- I am not at the point of %',
+      'I cannot say it, i.e. %',
+      'The tests are neither written nor green: %',
+      'I hold off on saying %.',
     ],
   ],
   [
@@ -179,6 +182,7 @@ const MISSES: readonly (readonly [NearMiss, readonly string[]])[] = [
       'I print % once the tests pass.',
       'I continue until I can say %.',
       'If the tests pass: %',
+      'As soon as the tests pass: %',
       '% comes later.',
       '% will follow.',
       'Only then I print %.',
