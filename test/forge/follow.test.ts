@@ -161,7 +161,7 @@ describe('what is followed until the end', () => {
 
 describe('a round', () => {
   test('for a red check: its own lines reach the agent, and the fix is pushed', {
-    tags: 'promise',
+    tags: ['promise', 'P-token'],
   }, async () => {
     const { work, forge, prompts } = await started();
     forge.state.checks = commit =>

@@ -130,7 +130,9 @@ describe('a proven run', () => {
   });
 });
 
-test('`--pr` follows a run that is proven, and its agent does not get the token', async () => {
+test('`--pr` follows a run that is proven, and neither its agent nor its checks get the token', {
+  tags: 'P-token',
+}, async () => {
   const work = repo(FILES);
   const forge = await createForge(work);
   const seen = folder('ralph-seen-');
