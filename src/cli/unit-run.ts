@@ -1,5 +1,6 @@
 /** Runs a unit of the fleet in its place, as `ralph loop` and `ralph resume` would. */
 import { dirname } from 'node:path';
+import { layerProblems } from '../config/load.ts';
 import type { SettingsCommand } from '../config/setting.ts';
 import type { Settings } from '../config/settings-shape.ts';
 import type { SentBack } from '../domain/lanes/board.ts';
@@ -8,6 +9,7 @@ import type { RunEvent } from '../domain/run/event.ts';
 import type { LoopResult } from '../domain/run/result.ts';
 import { readList } from '../domain/stories/story.ts';
 import { pick } from '../domain/text/fields.ts';
+import { parseObject } from '../domain/text/json.ts';
 import { isProblem, type Problem } from '../domain/text/problem.ts';
 import { listBudget } from '../fleet/budget.ts';
 import { noteLane } from '../fleet/leftovers.ts';
@@ -72,7 +74,7 @@ function readyFor(call: Call, unit: Unit, { root }: Place, { env }: RunWorld, sa
   const command: SettingsCommand = isLoop ? 'loop' : 'prd';
   const here = { ...call, options: {}, args: [], cwd: root, root, env };
   const layer = unit.config.flags;
-  const ready = setUp(command, here, () => [], { layer, problems: [] });
+  const ready = setUp(command, here, () => [], { layer, problems: layerProblems(layer, unit.id) });
   const provider = ready.settings.sandbox.provider === 'none' ? sandbox : ready.settings.sandbox.provider;
   // What others will rest on is proven in a clean copy; that of a story is made when it lands.
   const settings: Settings =
@@ -140,7 +142,7 @@ async function jobOf(
     const list = loadStories(prd, policy);
     return isList(list) ? parallelStories({ prd, list }, settings, elsewhere) : (list[0] as Problem);
   }
-  const list = story && readList(JSON.parse(story.list ?? '{}'));
+  const list = story && readList(parseObject(story.list ?? '{}'));
   if (!story || !list || (!isList(list) && story.task === undefined))
     return { where: unit.id, what: 'there is no story in it' };
   if (!isList(list)) return laneTask({ task: story.task ?? '', lane: story.lane, sentBack });

@@ -131,6 +131,12 @@ function jsonTrouble(source: string, error: unknown): string {
   return `line ${before.length}, column ${(before.at(-1)?.length ?? 0) + 1}: ${message.replace(/ \(line.*\)$/, '')}`;
 }
 
+/** What is wrong in a layer that somebody else has written down. What a later version knows besides is left to that. */
+export function layerProblems(layer: Json, where: string): readonly Problem[] {
+  const known = Object.keys(layer).filter(key => Object.hasOwn(FIELDS, key));
+  return known.flatMap(key => checkField(FIELDS, key, layer[key], `${where}: ${key}`));
+}
+
 const FIELDS = Object.fromEntries(SETTINGS.map(row => [row.key, { kind: row.kind }]));
 
 function checkSetting(key: string, value: unknown, where: string): readonly Problem[] {

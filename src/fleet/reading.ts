@@ -4,7 +4,7 @@
  */
 import { existsSync, rmSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { parseObject } from '../domain/text/json.ts';
+import { asObject, parseObject } from '../domain/text/json.ts';
 import { isProblem, type Problem } from '../domain/text/problem.ts';
 import { ensureFolder, fileSize, readIfThere, writeWhole } from '../platform/files.ts';
 import { sha256 } from '../platform/hash.ts';
@@ -137,7 +137,7 @@ async function copyFiles(database: Database, paths: RunPaths, unit: Unit): Promi
 function runFileOf({ id, kind, config, repoUrl, startedAt, submittedAt }: Unit): RunFile {
   return {
     id,
-    command: kind === 'loop' || config.tasks !== undefined ? 'loop' : 'prd',
+    command: kind === 'loop' || asObject(config)?.tasks !== undefined ? 'loop' : 'prd',
     version: '',
     cwd: repoUrl,
     startedAt: (startedAt ?? submittedAt).toISOString(),

@@ -1,5 +1,8 @@
 /** A unit of work of the fleet: a loop, a list of stories with its merge queue, or one story. One worker at a time holds it. */
+import { isAbsolute } from 'node:path';
 import type { SentBack } from '../domain/lanes/board.ts';
+import { sentBack } from '../domain/lanes/board-event.ts';
+import { maybe, number, object, partOf, record, text } from '../domain/run/shape.ts';
 import type { StopReason } from '../domain/run/stop-reason.ts';
 import { isCommit } from '../domain/text/commit.ts';
 import { sha256 } from '../platform/hash.ts';
@@ -84,6 +87,20 @@ export interface Unit {
   readonly endedAt: Date | null;
 }
 
+const given = partOf<StoryGiven>(
+  record({
+    ...{ lane: text, index: maybe(number), list: maybe(text), task: maybe(text), tip: text },
+    sentBack: maybe(sentBack),
+  }),
+);
+
+const config = partOf<UnitConfig>(
+  record({
+    ...{ flags: object(), task: maybe(text), folder: maybe(text), tasks: maybe(text), story: maybe(given) },
+    issue: maybe(partOf<GivenIssue>(record({ repo: text, forge: text, number }))),
+  }),
+);
+
 /**
  * What nobody can have submitted with Ralph. Rows are written by whoever has the database: a worker puts none of these names into a path, or
  * into a command where git could take it for an option.
@@ -95,16 +112,26 @@ export function flawOf({
   headSha,
   repoUrl,
   parent = null,
-  config,
+  ...more
 }: Pick<Unit, 'id' | 'base' | 'carry' | 'headSha' | 'repoUrl'> & Partial<Pick<Unit, 'parent' | 'config'>>):
   | string
   | undefined {
   const isName = (name: string) => /^\w[\w-]*(\.[\w-]+)*$/.test(name);
   if (!isName(id) || (parent !== null && !isName(parent))) return `${FORGED} its id is not a name`;
-  const commits = [base, carry, headSha, config?.story?.tip ?? null].filter(commit => commit !== null);
+  // Else the name of its branch would have nothing behind that of its list, or units would lead to each other in a circle.
+  if (parent !== null && !id.startsWith(`${parent}.`)) return `${FORGED} its id is not one of ${parent}`;
+  if ('config' in more && !config.fits(more.config)) return `${FORGED} what it is given is incomplete`;
+  const { folder = '', tasks = '', story } = more.config ?? {};
+  if (![folder, tasks].every(isBelow)) return `${FORGED} it names a file outside of its repository`;
+  const commits = [base, carry, headSha, story?.tip ?? null].filter(commit => commit !== null);
   if (!commits.every(isCommit)) return `${FORGED} it names a commit that is not one`;
   if (!isAddress(repoUrl)) return `${FORGED} its repository has an address that git may not be given`;
   return undefined;
+}
+
+/** From the top of the repository, and not out of it. */
+function isBelow(path: string): boolean {
+  return !isAbsolute(path) && !path.includes('\0') && !path.split(/[/\\]/).includes('..');
 }
 
 /** What git takes for an address and nothing else, and what is allowed by its name is what is meant: no way up in it, however it is written. */

@@ -49,4 +49,40 @@ describeWithPostgres('a unit whose worker has another one', () => {
     expect(files).toEqual(['others', 'work.txt']);
     for (const name of ['README.md', 'others']) expect(said).toContain(name);
   });
+
+  test.each<[what: string, kind: string, config: object, said: RegExp]>([
+    [
+      'settings',
+      'loop',
+      { flags: { checks: [[['x']]], agent: { name: 1 } }, task: 'Do it' },
+      /forged: agent\.name: unknown setting/,
+    ],
+    [
+      'a list',
+      'story',
+      { flags: {}, story: { lane: 'US-001', tip: '', list: 'no' } },
+      /forged: there is no story/,
+    ],
+    ['no fields at all', 'loop', [], /^it was not submitted with `ralph fleet submit`/],
+  ])(
+    'that nobody can have submitted, by %s, is stopped in a sentence, and the other is worked on',
+    async (_, kind, config, said) => {
+      const rig = fleetRig(await postgres().createDatabase());
+      rig.does(DONE);
+      const unit = await rig.submit('Do it', '--check', 'test -f work.txt');
+      const [{ base = '' } = {}] = await rig.sql('select base from ralph.unit');
+      const text = JSON.stringify(config).replace('"tip":""', `"tip":"${base}"`);
+      await rig.sql(
+        `insert into ralph.unit (id, kind, title, owner, repo_url, base, config, needs, account, min_version, state)
+       select 'forged', $1, title, owner, repo_url, base, $2, needs, account, min_version, 'ready' from ralph.unit`,
+        ...[kind, text],
+      );
+      const { code } = await rig.worker('one', '--once').finished;
+      expect(code).toBe(0);
+      expect(await rig.sql('select id, state, detail from ralph.unit order by number')).toEqual([
+        { id: unit, state: 'done', detail: null },
+        { id: 'forged', state: 'stopped', detail: expect.stringMatching(said) },
+      ]);
+    },
+  );
 });

@@ -36,10 +36,31 @@ test.each([
 test('what led to a story is a name and a commit, or the unit was not submitted', () => {
   const sound = { id: 'u.US-001', base: 'a'.repeat(40), carry: null, headSha: null, repoUrl: '/srv/x' };
   const led = (parent: string, tip: string) =>
-    flawOf({ ...sound, parent, config: { story: { lane: 'US-001', tip } } as Unit['config'] });
+    flawOf({ ...sound, parent, config: { flags: {}, story: { lane: 'US-001', tip } } as Unit['config'] });
   expect(led('u', sound.base)).toBeUndefined();
   expect(led('u', '--upload-pack=x')).toContain('a commit that is not one');
   expect(led('x/*:refs/heads/main', sound.base)).toContain('not a name');
+  expect(led('u.US-001', sound.base)).toContain('its id is not one of u.US-001');
+});
+
+test.each<[config: unknown, flaw: string | undefined]>([
+  [{ flags: {}, folder: 'a/..b', tasks: 'docs/tasks.md' }, undefined],
+  [null, 'incomplete'],
+  [[], 'incomplete'],
+  [{ task: 'Do it' }, 'incomplete'],
+  [{ flags: [] }, 'incomplete'],
+  [{ flags: {}, task: 5 }, 'incomplete'],
+  [{ flags: {}, issue: 'one' }, 'incomplete'],
+  [{ flags: {}, story: { lane: 5, tip: 'a'.repeat(40) } }, 'incomplete'],
+  [{ flags: {}, story: { lane: 'T1', tip: 'a'.repeat(40), sentBack: 'now' } }, 'incomplete'],
+  [{ flags: {}, folder: '../../elsewhere' }, 'outside of its repository'],
+  [{ flags: {}, folder: '/tmp' }, 'outside of its repository'],
+  [{ flags: {}, tasks: 'a/../../b.md' }, 'outside of its repository'],
+])('what a unit is given, %j, is what can be submitted', (config, flaw) => {
+  const sound = { id: 'u', base: 'a'.repeat(40), carry: null, headSha: null, repoUrl: '/srv/x' };
+  const found = flawOf({ ...sound, config: config as Unit['config'] });
+  if (flaw === undefined) expect(found).toBeUndefined();
+  else expect(found).toContain(flaw);
 });
 
 test.each([

@@ -20,6 +20,10 @@ import type { StopReason } from '../run/stop-reason.ts';
 import type { LaneHead, LaneStep, PlaceState, SentBack } from './board.ts';
 import { conflict } from './conflict.ts';
 
+export const sentBack = partOf<SentBack>(
+  record({ why: text, files: texts, conflicts: maybe(list(conflict)), others: texts, detail: text }),
+);
+
 export const BOARD_EVENTS = {
   'board-set': record({
     base: text,
@@ -87,12 +91,7 @@ export const BOARD_EVENTS = {
     /** Files that a check rests on and that differ from where the run began. */
     inputsChanged: maybe(texts),
   }),
-  'sent-back': both(
-    record({ story: text, number }),
-    partOf<SentBack>(
-      record({ why: text, files: texts, conflicts: maybe(list(conflict)), others: texts, detail: text }),
-    ),
-  ),
+  'sent-back': both(record({ story: text, number }), sentBack),
   /** It is over without having landed: another attempt was better, or the user is needed. */
   'lane-kept': record({ story: text, why: text, needsYou: boolean, commit: maybe(text) }),
   'account-limited': record({ agent: text, until: number }),
