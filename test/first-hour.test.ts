@@ -45,7 +45,7 @@ const ELSEWHERE: readonly (readonly [pattern: RegExp, why: string])[] = [
   [/^ralph dashboard\b/, 'serves until Ctrl-C: test/browser/dashboard.test.ts'],
   [/--watch/, 'shows until Ctrl-C: test/scenarios/status.test.ts'],
   [/\bgh pr\b/, 'needs GitHub'],
-  [/^npm (audit|view)\b|\bADDRESS\b/, 'needs a release that was published'],
+  [/^npm (audit|view)\b|npm install @ralph-loop\/|\bADDRESS\b/, 'needs a release that was published'],
   [/^ralph (fleet|worker|watch --fleet)\b/, 'needs a PostgreSQL: test/fleet/'],
   [/^(sudo apt|pg_dump|psql|pg_restore)\b/, 'needs a PostgreSQL: test/fleet/backup.test.ts'],
   [/pytest|origin\/main/, 'needs pytest and a remote'],

@@ -34,11 +34,16 @@ export function spawnOwned(spec: SpawnSpec, onActivity: () => void) {
   try {
     child = spawnInGroup(spec, mark, file);
   } catch (error) {
+    // What was passed on to Ralph lies above what may be opened now, so it cannot be kept from the child.
+    if (errorCode(error) === 'EINVAL' && inherited?.descriptors.length) throw tooManyFiles(spec.argv[0]);
     return { code: errorCode(error) ?? String(error) };
   } finally {
     if (file !== undefined) closeSync(file);
   }
-  if (wasNotMade(child)) throw tooManyFiles(child, spec.argv[0]);
+  if (wasNotMade(child)) {
+    child.on('error', ignore);
+    throw tooManyFiles(spec.argv[0]);
+  }
   const { pid } = child;
   const left = spec.init ? readNumber(child.stdio[3] as Readable | null) : Promise.resolve(0);
   const follower =
@@ -81,8 +86,7 @@ function wasNotMade(child: ChildProcess): boolean {
 }
 
 /** No outcome of the command: nothing of ours works any more, and whoever drives the run has to end it. */
-function tooManyFiles(child: ChildProcess, path: string): Error {
-  child.on('error', ignore);
+function tooManyFiles(path: string): Error {
   return Object.assign(new Error(`${path} cannot be started`), { code: 'EMFILE', path });
 }
 

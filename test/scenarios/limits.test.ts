@@ -331,12 +331,16 @@ describe('--max-time', () => {
 });
 
 describe('a process that may not open enough files', () => {
-  // Too few to ask git, and too few to start the agent.
-  test.each([24, 28])('ends in a sentence with what to do (%i)', async files => {
+  // Too few to ask git, to start the agent, and to keep from it what was open before.
+  test.each([
+    [24, ''],
+    [28, ''],
+    [60, 'exec 200>/dev/null; '],
+  ])('ends in a sentence with what to do (%i, %s)', async (files, before) => {
     const project = repo({ 'agent.sh': `echo '${DONE}'` });
     const words = [process.execPath, BIN, 'loop', 'go', '--check', 'true', '--agent', 'sh agent.sh'];
-    const limited = ['-c', `ulimit -n ${files}; exec "$@"`, 'sh', ...words];
-    const { status, stdout, stderr } = spawnSync('sh', limited, {
+    const limited = ['-c', `${before}ulimit -n ${files}; exec "$@"`, 'sh', ...words];
+    const { status, stdout, stderr } = spawnSync('bash', limited, {
       cwd: project.dir,
       env: testEnv({}),
       encoding: 'utf8',
