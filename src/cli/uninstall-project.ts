@@ -133,7 +133,7 @@ function isBeside(name: string): boolean {
   return name === '.owners' || name === '.gitignore';
 }
 
-/** Whether they are gone by now or not; `trees`: the worktrees that go. */
+/** What stays in `.ralph/`, also asked before anything is removed. `trees`: the worktrees that go. */
 function leftInFolder(
   { folder, gitignore, worktrees }: ProjectPaths,
   trees: readonly string[],
