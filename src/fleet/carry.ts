@@ -20,18 +20,22 @@ import type { OwnGit } from '../workspace/own-git.ts';
 const IN_PROJECT = ['progress.md', 'stories'];
 const OUTSIDE = ['run.json', 'task.md', 'kept', 'kept-for-review', 'approvals.json'];
 
-/** `others`: trees that the run may go back to. */
+/** `push` puts a commit into one of several places; `others`: trees that the run may go back to. */
 export function createCarrier(
   own: OwnGit,
   paths: RunPaths,
-  push: (commit: string) => Promise<Problem | undefined>,
+  push: (commit: string, place: number) => Promise<Problem | undefined>,
   others: () => readonly string[],
 ) {
   const commitOf = createTreeCommits(own);
   let last: { readonly name: string; readonly commit: string } | undefined;
+  const places: string[] = [];
   return {
-    /** Returns the commit when it is safe elsewhere; the same as long as nothing has changed. */
-    async carry(): Promise<string | Problem> {
+    /**
+     * Returns the commit when it is safe elsewhere; the same as long as nothing has changed. What `isNeeded` stays in its place: of a holder
+     * that dies before it has recorded this one, the next continues from that.
+     */
+    async carry(isNeeded: (commit: string) => boolean): Promise<string | Problem> {
       const [work, head] = [await own.snapshot(), await own.head()];
       if (isProblem(work)) return work;
       const missing = head.commit === undefined ? undefined : await own.bring(head.commit);
@@ -53,8 +57,12 @@ export function createCarrier(
         parents: [files, ...kept],
         message: 'State of a run',
       });
-      const problem = isProblem(commit) ? commit : await push(commit);
-      if (problem || isProblem(commit)) return problem ?? commit;
+      if (isProblem(commit)) return commit;
+      const free = places.findIndex(there => !isNeeded(there));
+      const place = free === -1 ? places.length : free;
+      places[place] = commit;
+      const problem = await push(commit, place);
+      if (problem) return problem;
       last = { name, commit };
       return commit;
     },

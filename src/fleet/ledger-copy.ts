@@ -17,8 +17,8 @@ export interface CopyWorld extends Patience {
   readonly after: number;
   /** The remote does not take the work, and will not later: the run ends, and nothing more is sent. */
   refused(problem: Problem): void;
-  /** Makes the work safe elsewhere; answers the commit. */
-  carry(): Promise<string | Problem>;
+  /** Makes the work safe elsewhere, beside what is still needed there; answers the commit. */
+  carry(isNeeded: (commit: string) => boolean): Promise<string | Problem>;
   /** False: somebody else holds the unit. Throws when the database is not there. */
   write(progress: Progress): Promise<boolean>;
   figures(): Pick<Progress, 'cost' | 'iterations'>;
@@ -46,12 +46,17 @@ const ENDS_A_STEP: ReadonlySet<RunEvent['type']> = new Set([
 export function copyLedger(world: CopyWorld): LedgerCopy {
   let pending: LedgerLine[] = [];
   let isLost = false;
+  /** What the database may name: of a question that failed nobody knows whether it was heard. */
+  let named: readonly string[] = [];
   const inTurn = createTurns();
   const send = async (lines: readonly LedgerLine[], commit?: string) => {
     if (isLost || (lines.length === 0 && commit === undefined)) return;
+    if (commit !== undefined) named = [...named, commit];
     const isOurs = await world.write({ lines, carry: commit, ...world.figures() });
-    if (isOurs) pending = pending.slice(lines.length);
-    else {
+    if (isOurs) {
+      pending = pending.slice(lines.length);
+      if (commit !== undefined) named = [commit];
+    } else {
       isLost = true;
       world.lost();
     }
@@ -60,7 +65,7 @@ export function copyLedger(world: CopyWorld): LedgerCopy {
     const hasStep = pending.some(({ type }) => ENDS_A_STEP.has(type));
     const lines = [...pending];
     if (isLost || !hasStep) return send(lines);
-    const commit = await world.carry();
+    const commit = await world.carry(commit => named.includes(commit));
     if (isRefusal(commit) && commit.answer !== 'wait') return world.refused(commit);
     if (isProblem(commit)) throw new Error(formatProblem(commit));
     await send(lines, commit);

@@ -15,7 +15,7 @@ import { withLock } from '../workspace/lock.ts';
 import { type OwnGit, openOwnGit } from '../workspace/own-git.ts';
 import { patient, reachingGit, refused, type Shown, show } from '../workspace/remote.ts';
 import { unpack } from './carry.ts';
-import { heldRef, shownBranch, type Unit } from './unit.ts';
+import { carryRef, heldRef, shownBranch, type Unit } from './unit.ts';
 import { allLines, type Claim } from './units.ts';
 import type { UnitWorld } from './work-unit.ts';
 
@@ -93,7 +93,7 @@ async function openMirror(env: Env, unit: Unit, abort: AbortSignal): Promise<str
       }
     }
     if (carry !== null && !(await has(carry))) {
-      const ref = heldRef({ id, fence: carryFence ?? 0 }, 'carry');
+      const ref = carryRef({ id, fence: carryFence ?? 0 }, '*');
       const got = await fetch(`+${ref}:${ref}`);
       if (got.code !== 0 || !(await has(carry)))
         return failed(got.output || `${carry} is not there any more`, got.code);

@@ -151,11 +151,16 @@ export function shownBranch({ id, kind, parent }: Pick<Unit, 'id' | 'kind' | 'pa
 }
 
 /**
- * Where one holder of a unit keeps what the next one would need, `carry`, what came of it, `work`, and the commits that its merge queue
+ * Where one holder of a unit keeps what the next one would need, `carry…`, what came of it, `work`, and the commits that its merge queue
  * still needs, `pins/…`: no other holder writes there.
  */
 export function heldRef({ id, fence }: Pick<Unit, 'id' | 'fence'>, name: string): string {
   return `refs/ralph/${id}/${fence}/${name}`;
+}
+
+/** One of them is what the database names; '*': all. */
+export function carryRef(unit: Pick<Unit, 'id' | 'fence'>, at: number | '*'): string {
+  return heldRef(unit, at === 0 ? 'carry' : at === '*' ? 'carry*' : `carry-${at}`);
 }
 
 export type Queued = Pick<Unit, 'kind' | 'needs' | 'repoUrl' | 'minVersion'>;

@@ -26,7 +26,7 @@ import type { Database, Querying } from './database.ts';
 import { copyLedger, type LedgerCopy } from './ledger-copy.ts';
 import { noteLeft, tearDownLane } from './leftovers.ts';
 import { getReady, type Place, pathsOf, removePlace, shownAs } from './place.ts';
-import { heldRef, shownBranch, type Unit } from './unit.ts';
+import { carryRef, heldRef, shownBranch, type Unit } from './unit.ts';
 import {
   type Claim,
   type Ending,
@@ -159,10 +159,9 @@ async function workOn(before: string | null, world: UnitWorld, held: Held): Prom
   }
   const { place, paths, after, isBegun, isFresh } = ready;
   const remote = await openRemote(place.own, env, unit.repoUrl, cut);
-  const ref = heldRef(unit, 'carry');
   const figures: Figures = { cost: unit.cost, iterations: unit.iterations };
   let past: RunState = NOTHING_YET;
-  const push = (commit: string) => remote.put(commit, ref);
+  const push = (commit: string, at: number) => remote.put(commit, carryRef(unit, at));
   const copy = copyLedger({
     after,
     figures: () => figures,

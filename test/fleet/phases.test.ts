@@ -30,6 +30,8 @@ const PHASES: readonly Phase[] = [
   { name: 'after the claim', fence: 2, turns: 1, wakes: '  lost' },
   { name: 'in a turn', fence: 2, turns: 2, wakes: '  lost' },
   { name: 'pushing what the turn has done', fence: 2, turns: 2, wakes: '  lost' },
+  // The remote has it, and the database names what was there before.
+  { name: 'recording what the turn has done', fence: 2, turns: 2, wakes: '  lost' },
   { name: 'in a check', fence: 2, turns: 1, wakes: '  lost' },
   { name: 'pushing what came of it', fence: 2, turns: 1, wakes: '  lost' },
   { name: 'giving it back', fence: 2, turns: 1, wakes: '  lost' },
@@ -47,11 +49,16 @@ const CHECK = `D=$FLEET_AGENT; ${HOLD}; hold in-a-check`;
 const HOOK = `while read old new ref; do
   unit=\${ref#refs/*ralph/}; unit=\${unit%%/*}
   case $ref in
-    refs/ralph/*/carry) [ ! -e "$D/turned-$unit" ] || hold "pushing-what-the-turn-has-done-$unit" ;;
+    refs/ralph/*/carry*) [ ! -e "$D/turned-$unit" ] || hold "$1-what-the-turn-has-done-$unit" ;;
     refs/ralph/*/work) hold "pushing-what-came-of-it-$unit" ;;
     refs/heads/*) hold "showing-the-branch-$unit" ;;
   esac
 done`;
+/** What a worker does meanwhile. */
+const HOOKS = [
+  ['pre-receive', 'pushing'],
+  ['post-receive', 'recording'],
+] as const;
 const FETCH = 'hold after-the-claim; exec "$@"';
 
 describeWithPostgres('a unit whose worker', () => {
@@ -61,7 +68,8 @@ describeWithPostgres('a unit whose worker', () => {
     const rig = fleetRig(await postgres().createDatabase());
     const { FLEET_AGENT: orders = '' } = rig.env;
     rig.does(AGENT);
-    writeScript(join(rig.remote.dir, 'hooks/pre-receive'), `D=${orders}; ${HOLD}; ${HOOK}`);
+    for (const [hook, word] of HOOKS)
+      writeScript(join(rig.remote.dir, 'hooks', hook), `D=${orders}; ${HOLD}; set -- ${word}; ${HOOK}`);
     writeScript(join(orders, 'fetch'), `D=${orders}; ${HOLD}; ${FETCH}`);
     const all = await Promise.all(PHASES.map(phase => begin(rig, phase)));
     for (const each of all) await rig.until(each.phase.name, each.hasArrived);
