@@ -22,7 +22,7 @@ import { createViews, IN_MEMORY, isInMemory, type Mount } from './apart.ts';
 import { capture } from './capture.ts';
 import type { Among, Command, Confinement } from './confinement.ts';
 import { errorCode, errorWords } from './error-words.ts';
-import { isBelow, readIfThere, tryTo, writeAtomic } from './files.ts';
+import { isBelow, isReallyBelow, readIfThere, tryTo, writeAtomic } from './files.ts';
 import { sha256 } from './hash.ts';
 import { findProgram } from './programs.ts';
 
@@ -56,7 +56,7 @@ async function tryRecipes(world: ContainmentWorld): Promise<Containment> {
   let why = 'neither bwrap nor unshare and setpriv are installed';
   let fix = 'sudo apt-get install bubblewrap (or the same from your package manager)';
   for (const recipe of RECIPES) {
-    const rooms = roomsOfUser();
+    const rooms = roomsOfUser().filter(room => !isReallyBelow(world.tree, room));
     const hidden = () => [stateOf(world), ...rooms.map(at => ({ at }))];
     const prefix = tryTo(() => prefixOf(recipe, world, { mounts: hidden() }));
     if (!prefix) continue;
@@ -250,7 +250,7 @@ function inNamespaces(program: Programs, { isApart }: Seen, user: readonly strin
  * nothing to show. One program mounts all by a table; where that fails, each is mounted over it by one, which says whether it had gone.
  */
 const INIT = `sleep=$1 mount=$2 mkdir=$3 all=$4 binds=$5 covers=$6; shift 6
-must() { "$@" || { [ $? -gt 128 ] && exit 143; exit 125; } }
+must() { "$@" || { [ $? -gt 128 ] && exit 143; echo "ralph: cannot put up the containment: --containment off works without" >&2; exit 125; } }
 cover() { [ ! -d "$1" ] || must "$mount" -t tmpfs -o "$2" none "$1"; }
 is_gone() { [ ! -e "$1" ] && [ ! -L "$1" ]; }
 bind() { is_gone "$2" || { [ "$1" = "$2" ] && is_gone "$all/all$1"; } || "$mount" --rbind "$all/all$1" "$2" || is_gone "$2" || must false; }
@@ -327,12 +327,14 @@ function mountWords({ mounts }: Seen, aside: string): readonly string[] {
 const inTable = (path: string) =>
   path.replace(/[\s\\#]/g, sign => `\\${sign.charCodeAt(0).toString(8).padStart(3, '0')}`);
 
-/** In nobody's home: a command that is kept apart has memory of its own in any case; else a folder in which nothing is to be seen. */
+/** In nobody's home: a command that is kept apart has memory of its own in any case; else a folder in which nothing is, or is to be seen. */
 function asideOf({ mounts, cwd = '/', isApart }: Seen): string | undefined {
   if (isApart) return IN_MEMORY[0];
-  const seen = [realpathSync(cwd), ...mounts.flatMap(({ at, from }) => (from === undefined ? [] : [at]))];
+  const covered = mounts.flatMap(({ at, from }) => (from === undefined ? [at] : []));
+  const bound = mounts.flatMap(({ at, from }) => (from === undefined ? [] : [at, from]));
+  const seen = [realpathSync(cwd), ...bound];
   const isFree = (folder: string) => !seen.some(path => path !== folder && isBelow(path, folder));
-  return [...IN_MEMORY, '/run/lock'].find(folder => existsSync(folder) && isFree(folder));
+  return [...IN_MEMORY, '/run/lock', ...covered].find(folder => existsSync(folder) && isFree(folder));
 }
 
 const SYSTEM = ['/usr/bin', '/bin', '/usr/sbin', '/sbin'];

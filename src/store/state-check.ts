@@ -19,6 +19,10 @@ export function openState(root: string, env: Env): Problem | undefined {
   const inside = workTrees(root).find(top => isReallyBelow(folder, top));
   if (inside !== undefined)
     return because(`Ralph's state folder is inside the project ${inside}, where the agent can write to it`);
+  if (isReallyBelow(root, folder)) {
+    const what = `the project is inside Ralph's state folder, which agents and checks see empty: ${folder}`;
+    return { where: root, what, fix: 'move the project elsewhere' };
+  }
   const later = laterState(env);
   if (later) return later;
   try {

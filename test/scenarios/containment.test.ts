@@ -56,6 +56,48 @@ test('a project in memory is worked on in a worktree and proven clean', async ()
   expect(stdout).toContain('in a clean checkout · contained');
 });
 
+/** By its whole path, which leads through a folder that a wall may have covered. */
+const seesItself = async (dir: string, env = {}, ...flags: readonly string[]) => {
+  const { dir: from } = repo();
+  cpSync(from, dir, { recursive: true });
+  const agent = await fakeAgent('worker', async turn => {
+    await turn.shell('echo done > work');
+    await turn.print('<promise>COMPLETE</promise>');
+    turn.exit();
+  });
+  const check = `test -e '${dir}/README.md'`;
+  const args = ['loop', 'Work', '--agent', 'worker', '--check', check, '--max-iterations', '1', ...flags];
+  const { code, stdout, stderr } = await ralph(args, { cwd: dir, path: [agent.bin], env });
+  return { code, said: stdout + stderr, turns: agent.calls.length };
+};
+
+const removed = (dir: string) => {
+  onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
+  return dir;
+};
+
+describe('a folder that the walls cover', () => {
+  test('may have the project in it, where those of clean proofs are', async () => {
+    const rooms = `/var/tmp/ralph-rooms-${process.getuid?.()}`;
+    mkdirSync(rooms, { recursive: true, mode: 0o700 });
+    const { code, said } = await seesItself(removed(mkdtempSync(join(rooms, 'project-'))));
+    expect(code, said).toBe(0);
+  });
+
+  test('may have the state of Ralph in it, where that is in memory', async () => {
+    const HOME = removed(mkdtempSync('/dev/shm/ralph-'));
+    const { code, said } = await seesItself(folder().dir, { HOME }, '--worktree', 'a');
+    expect(code, said).toBe(0);
+  });
+
+  test('and is that of Ralph itself: a project in it is refused before a turn', async () => {
+    const { dir: HOME } = folder();
+    const { code, said, turns } = await seesItself(join(HOME, '.local/state/ralph/project'), { HOME });
+    expect([code, turns]).toEqual([2, 0]);
+    expect(said).toContain(`the project is inside Ralph's state folder, which agents and checks see empty`);
+  });
+});
+
 test('an agent that moves the state folder has it put back, and that is a violation', async () => {
   const project = repo();
   const home = folder();
