@@ -207,5 +207,7 @@ describe('the demo', () => {
     const { status, stdout } = spawnSync('sh', ['-c', script], { cwd: dir, env, encoding: 'utf8' });
     expect([status, stdout.slice(-200)]).toEqual([0, expect.stringContaining('</html>')]);
     expect(demo).not.toMatch(/`ralph /);
+    // Nor is anything said of it that holds for another agent alone.
+    expect(demo).not.toContain('refuses to skip its permissions');
   });
 });

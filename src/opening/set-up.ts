@@ -48,12 +48,13 @@ export function setUpRun(command: SettingsCommand, request: SetUpRequest): SetUp
   const flags = { ...request.flags, layer };
   const loaded = loadSettings(project, command, given, layer);
   const { settings, files } = loaded;
+  const isReady = loaded.problems.length === 0;
   const problems = [
     ...flags.problems,
     ...(more?.problems ?? []),
     ...loaded.problems,
-    ...(request.own?.(settings) ?? []),
-    ...(command === 'prd' || loaded.problems.length > 0
+    ...(request.own?.(settings) ?? []).filter(({ where }) => isReady || !NEEDS_CHECKS.has(where)),
+    ...(command === 'prd' || !isReady
       ? []
       : unstartable(
           settings.checks.filter(each => !request.functions?.includes(each)),
@@ -64,11 +65,13 @@ export function setUpRun(command: SettingsCommand, request: SetUpRequest): SetUp
           },
         )),
   ];
-  const isReady = loaded.problems.length === 0;
   const found = isReady ? findAgents(command, loaded, request, problems) : undefined;
   if (problems.length > 0 || !found) return problems;
   return { ...found, project, settings, flags: flags.layer, files };
 }
+
+/** A file that is wrong may be the one that names them. */
+const NEEDS_CHECKS: ReadonlySet<string> = new Set(['--check', 'checks']);
 
 /** The flags, with a limit that fits where neither they nor the settings have one. */
 export function withRoom(

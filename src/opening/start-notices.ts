@@ -2,7 +2,7 @@
 
 import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { basename, join, resolve } from 'node:path';
 import type { LoginTraces, Permissions } from '../agents/agent.ts';
 import type { Settings } from '../config/settings-shape.ts';
 import { parentOf } from '../domain/lanes/board.ts';
@@ -64,8 +64,9 @@ function permissionNotices(
   settings: Settings,
   env: RunRequest['env'],
 ): readonly string[] {
-  const { name, adapter } = agent;
-  const { rootNeeds = [] } = adapter;
+  const { name, adapter, command } = agent;
+  // Another command that speaks like it may not mind.
+  const { rootNeeds = [] } = basename(command) === adapter.name ? adapter : {};
   const isRefused =
     process.getuid?.() === 0 && rootNeeds.length > 0 && !rootNeeds.some(variable => env[variable]);
   return [

@@ -448,6 +448,12 @@ describe('bad input', () => {
       /spec file nope\.md: it cannot be read: it does not exist/,
     ],
     ['an empty spec', ['--spec', 'empty.md', '--check', 'true'], /spec file empty\.md: it is empty/],
+    ['an empty task on stdin', ['-', '--check', 'true'], /stdin: it is empty/],
+    [
+      'a list of tasks that is not there',
+      ['--tasks', 'nope.md', '--check', 'true'],
+      /--tasks nope\.md: it cannot be read: it does not exist/,
+    ],
     [
       'a spec of 10 MB',
       ['--spec', 'huge.md', '--check', 'true'],
@@ -464,6 +470,14 @@ describe('bad input', () => {
     const { code, stderr } = await ralph(['loop', ...args, '--agent', 'cat'], { cwd: project.dir });
     expect(code).toBe(2);
     expect(stderr).toMatch(message);
+  });
+
+  test('checks in settings that cannot be read are not asked for again', async () => {
+    const project = repo();
+    project.write('.ralph/settings.json', '{ "checks": ["npm test"], }');
+    const { code, stderr } = await ralph(['loop', 'x', '--agent', 'cat'], { cwd: project.dir });
+    expect(code).toBe(2);
+    expect(stderr).toMatch(/^ralph: \.ralph\/settings\.json: is not valid JSON: /);
   });
 
   test('outside a repository', async () => {

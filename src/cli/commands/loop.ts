@@ -91,16 +91,16 @@ function taskOf(call: Call): string | Problem {
     args: [task],
     options,
   } = call;
-  if (typeof options.tasks === 'string') return specSource(options.tasks, call.cwd).read();
+  if (typeof options.tasks === 'string') return specSource(options.tasks, call.cwd, '--tasks').read();
   const spec = specOf(call);
   if (spec) {
     const read = spec.read();
-    return typeof read === 'string' ? notTooLong(`spec file ${options.spec}`, read) : read;
+    return typeof read === 'string' ? fitting(`spec file ${options.spec}`, read) : read;
   }
-  if (task === '-') return notTooLong('stdin', readInput());
+  if (task === '-') return fitting('stdin', readInput());
   if (task !== undefined && NAMES_FILE.test(task) && existsSync(resolve(call.cwd, task)))
     return { where: 'the task', what: `${task} is a file`, fix: `--spec ${task} takes what is in it` };
-  if (task !== undefined && task.trim() !== '') return notTooLong('the task', task);
+  if (task !== undefined && task.trim() !== '') return fitting('the task', task);
   const greedy = ['worktree', 'sandbox'].find(name => typeof options[name] === 'string');
   const swallowed = greedy === undefined ? undefined : `put it first, or write --${greedy}=NAME`;
   return {
@@ -110,7 +110,8 @@ function taskOf(call: Call): string | Problem {
   };
 }
 
-function notTooLong(where: string, task: string): string | Problem {
+function fitting(where: string, task: string): string | Problem {
+  if (task.trim() === '') return { where, what: 'it is empty' };
   if (task.length <= LONGEST_TASK) return task;
   const what = `it has ${(task.length / 1e6).toFixed(1)} million characters, more than any model reads`;
   return { where, what, fix: 'shorten it, or let it name the files to read' };

@@ -58,8 +58,8 @@ export function readInput(): string {
 }
 
 /** A file that says what to do. */
-export function specSource(name: string, cwd: string): PromptSource {
-  return { read: () => readPrompt(name, resolve(cwd, name), 'spec file') };
+export function specSource(name: string, cwd: string, what = 'spec file'): PromptSource {
+  return { read: () => readPrompt(name, resolve(cwd, name), what) };
 }
 
 /** undefined: the flag was not given. */
