@@ -34,12 +34,11 @@ export function openWorkerFolder(env: Env, name: string): string | Problem {
   return folder;
 }
 
-/** It ends: its places go, but for work that is nowhere else. */
+/** It ends: its places go, but for those that something is left in. */
 export function closeWorkerFolder(env: Env, name: string): void {
   const folder = join(workersFolder(env), name);
   for (const unit of unitsIn(folder))
-    if (!existsSync(pathsOf({ folder, env }, { id: unit }).state.left))
-      removePlace(placeFolder(folder, unit), env);
+    if (!isLeft(pathsOf({ folder, env }, { id: unit }))) removePlace(placeFolder(folder, unit), env);
   if (unitsIn(folder).length === 0) rmSync(folder, { recursive: true, force: true });
   releaseOwner(statePaths(env).fleet.worker(name));
 }
@@ -57,6 +56,11 @@ export function noteLeft(paths: RunPaths, why: string): void {
   writePrivate(paths.state.left, `${why}\n`);
 }
 
+/** Work that is nowhere else, or what was made for it and could not be taken away in time. */
+export function isLeft({ state }: RunPaths): boolean {
+  return existsSync(state.left) || existsSync(state.lane);
+}
+
 /** Of what is needed to take away what a lane has. */
 const OF_LANE = ['laneTeardown', 'setupTimeout', 'sandbox', 'containment', 'hideEnv', 'keepEnv'] as const;
 
@@ -68,14 +72,18 @@ export function noteLane(paths: RunPaths, settings: Settings, env: Env): void {
 }
 
 /** Takes away what was made for a lane on this machine. Returns why it is left. */
-export async function tearDownLane(paths: RunPaths, env: Env): Promise<Problem | undefined> {
-  const problem = await runTeardown(paths, env);
-  // Not before: one that is cut off is run again.
-  rmSync(paths.state.lane, { force: true });
+export async function tearDownLane(
+  paths: RunPaths,
+  env: Env,
+  abort: AbortSignal,
+): Promise<Problem | undefined> {
+  const problem = await runTeardown(paths, env, abort);
+  // Not before, and not at all where it was cut off: then it is run again.
+  if (!abort.aborted) rmSync(paths.state.lane, { force: true });
   return problem;
 }
 
-async function runTeardown(paths: RunPaths, env: Env): Promise<Problem | undefined> {
+async function runTeardown(paths: RunPaths, env: Env, abort: AbortSignal): Promise<Problem | undefined> {
   const record = parseObject(readIfThere(paths.state.lane) ?? '');
   const own = asObject(record?.settings) as Partial<Settings> | undefined;
   if (own?.laneTeardown === undefined) return undefined;
@@ -83,7 +91,7 @@ async function runTeardown(paths: RunPaths, env: Env): Promise<Problem | undefin
   const { project } = paths;
   ensureFolder(project.root);
   const settings = { ...defaultSettings('loop'), ...own };
-  return tearDown({ settings, project, paths, env: { ...env, ...lane } });
+  return tearDown({ settings, project, paths, env: { ...env, ...lane }, abort });
 }
 
 export interface Leftover {
@@ -110,13 +118,17 @@ export function findLeftovers(env: Env): readonly Leftover[] {
   });
 }
 
-/** Returns why something of it is left. */
+const NEVER = new AbortController().signal;
+
+/** Returns why something of it is left; all of it, once `abort` has fired. */
 export async function removeLeftover(
   env: Env,
   { worker, unit, place }: Leftover,
+  abort = NEVER,
 ): Promise<string | undefined> {
   const folder = join(workersFolder(env), worker);
-  const problem = await tearDownLane(pathsOf({ folder, env }, { id: unit }), env);
+  const problem = await tearDownLane(pathsOf({ folder, env }, { id: unit }), env, abort);
+  if (abort.aborted) return problem && formatProblem(problem);
   try {
     removePlace(place, env);
     if (unitsIn(folder).length === 0) {

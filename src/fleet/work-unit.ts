@@ -24,7 +24,7 @@ import { createCarrier } from './carry.ts';
 import { heardIn, messageName, openCommands, type UnitCommand } from './commands.ts';
 import type { Database, Querying } from './database.ts';
 import { copyLedger, type LedgerCopy } from './ledger-copy.ts';
-import { noteLeft, tearDownLane } from './leftovers.ts';
+import { isLeft, noteLeft, tearDownLane } from './leftovers.ts';
 import { getReady, type Place, pathsOf, removePlace, shownAs } from './place.ts';
 import { carryRef, heldRef, shownBranch, type Unit } from './unit.ts';
 import {
@@ -90,6 +90,8 @@ export interface HeldUnit {
 const LONGEST_WAIT_HERE = 20_000;
 /** Milliseconds for bringing the work to safety when the step was left. */
 const LAST_PUSH = 8_000;
+/** For what takes away what was made for a lane: else the next worker here does that, and the work can still be pushed. */
+const LAST_TEARDOWN = 4_000;
 
 export function holdUnit({ unit, before }: Claim, world: UnitWorld): HeldUnit {
   const stop = createStopRequest();
@@ -117,7 +119,9 @@ export function holdUnit({ unit, before }: Claim, world: UnitWorld): HeldUnit {
     tell: command => tell(world, held, command),
     leave(how) {
       stop.request('interrupted', how);
-      if (how === 'now') cutSoon();
+      if (how !== 'now') return;
+      setTimeout(() => stop.request('interrupted', 'now'), LAST_TEARDOWN).unref();
+      cutSoon();
     },
     flush: async () => held.copy?.flush(),
   };
@@ -193,11 +197,11 @@ async function workOn(before: string | null, world: UnitWorld, held: Held): Prom
     },
   });
   await budget.flushed();
-  const left = await tearDownLane(paths, env);
+  const left = await tearDownLane(paths, env, stop.insisted);
   if (left) say('left', unit.id, { why: formatProblem(left) });
   if (held.isLost) say('lost', unit.id);
   const isKept = !held.isLost && (await giveUp(world, held, { place, remote }, result));
-  if (!isKept) removePlace(place.root, env);
+  if (!isKept && !isLeft(paths)) removePlace(place.root, env);
 }
 
 /** Each reason for waiting is said once. */

@@ -29,7 +29,9 @@ export async function tearDownLanes(run: EndedRun): Promise<readonly Problem[]> 
   for (const lane of made) {
     const name = { run: id, lane: lane.id, index: lanes.indexOf(lane) };
     const own = await openLanePlace(env, name, lane.port);
-    const problem = isProblem(own) ? own : await tearDown({ settings, project, paths, env: own.env });
+    const problem = isProblem(own)
+      ? own
+      : await tearDown({ settings, project, paths, env: own.env, abort: NEVER });
     if (problem) left.push(problem);
     store.append({ type: 'lane-place', story: lane.id, state: 'gone' });
     if (!isProblem(own)) own.release();
@@ -41,13 +43,13 @@ export async function tearDownLanes(run: EndedRun): Promise<readonly Problem[]> 
 
 /** `env`: with what the lane had. Returns why it is left. */
 export async function tearDown(
-  world: Pick<Outside, 'project' | 'paths' | 'env'> & { readonly settings: Settings },
+  world: Pick<Outside, 'project' | 'paths' | 'env' | 'abort'> & { readonly settings: Settings },
 ): Promise<Problem | undefined> {
   const { laneTeardown: command, setupTimeout: timeout } = world.settings;
   if (command === undefined) return undefined;
   const settings = { ...world.settings, checkRetries: 0 };
   const check = { command, failAction: 'APPEND', timeout } as const;
-  const ended = await proveOutside({ ...world, settings, emit() {}, abort: NEVER }, [check]);
+  const ended = await proveOutside({ ...world, settings, emit() {} }, [check]);
   if (isProblem(ended)) return ended;
   const [result] = ended;
   if (result?.passed) return undefined;

@@ -2,11 +2,12 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { namesIn } from '../../src/platform/files.ts';
+import { namesIn, readIfThere } from '../../src/platform/files.ts';
 import { fleetRig, ownHome } from '../rig/fleet.ts';
 import { rigFor } from '../rig/lanes.ts';
 import { describeWithPostgres, sharedPostgres } from '../rig/postgres.ts';
 import { folder, repo } from '../rig/repo.ts';
+import { CHECKED } from './ended.ts';
 
 describeWithPostgres('a lane of a fleet', () => {
   const postgres = sharedPostgres();
@@ -76,6 +77,37 @@ describeWithPostgres('a lane of a fleet', () => {
     const after = read().slice(all.length);
     expect(after.map(([what, name]) => [what, name]).sort()).toEqual(names.map(name => ['down', name]));
     expect(after.map(([, , , port]) => port).sort()).toEqual(ports.sort());
+    expect(namesIn(join(homeOf().XDG_CACHE_HOME, 'ralph/workers'))).toEqual([]);
+  });
+
+  test('whose teardown hangs keeps no worker that is told to end: the next one on the machine runs it', async () => {
+    const rig = fleetRig(await postgres().createDatabase());
+    const { FLEET_AGENT: orders = '' } = rig.env;
+    const gate = rig.gate('gate');
+    const laneTeardown = `echo begun >> "${orders}/torn"; read x < "${gate.path}"`;
+    rig.project.settings({ laneTeardown, containment: 'off' });
+    rig.project.write('tasks.md', '- [ ] Add one\n');
+    rig.project.git('add', '--force', 'tasks.md', '.ralph/settings.json');
+    rig.project.git('commit', '--quiet', '-m', 'settings');
+    rig.project.git('push', '--quiet', 'origin', 'main');
+    rig.does('echo 1 > first.txt; echo done > work.txt');
+    await rig.fleet('submit', 'loop', '--tasks', 'tasks.md', ...CHECKED.slice(1), '--agent', 'claude');
+    const begun = (count: number) =>
+      rig.until('the teardown', () => readIfThere(join(orders, 'torn'))?.trim().split('\n').length === count);
+    const { machine, homeOf } = ownHome();
+    const one = rig.workerOn(machine, 'one');
+    await begun(1);
+    one.process.kill('SIGTERM');
+    expect((await one.finished).code, 'nobody lets it end').toBe(0);
+    expect(await rig.sql("select state from ralph.unit where kind = 'story'")).toEqual([{ state: 'done' }]);
+    const two = rig.workerOn({ env: homeOf() }, 'two');
+    await begun(2);
+    two.process.kill('SIGTERM');
+    expect((await two.finished).code).toBe(0);
+    gate.open();
+    gate.open();
+    const three = rig.workerOn({ env: homeOf() }, 'three', '--once');
+    expect((await three.finished).code).toBe(0);
     expect(namesIn(join(homeOf().XDG_CACHE_HOME, 'ralph/workers'))).toEqual([]);
   });
 });

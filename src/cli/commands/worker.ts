@@ -105,7 +105,7 @@ async function work(
     typeof options.metrics === 'string'
       ? orThrow(await serveFigures(options.metrics, made.figures))
       : undefined;
-  await clearLeftovers(env, say);
+  await clearLeftovers(env, say, drain.signal);
   say('started', '', { worker: name, slots: limits.slots, labels, database: database.shown });
   try {
     await made.work();
@@ -119,12 +119,17 @@ async function work(
 }
 
 /** What workers that never came back have left here, but for work that is nowhere else: `ralph prune --places` removes that. */
-async function clearLeftovers(env: Call['env'], say: ReturnType<typeof createSay>): Promise<void> {
+async function clearLeftovers(
+  env: Call['env'],
+  say: ReturnType<typeof createSay>,
+  draining: AbortSignal,
+): Promise<void> {
   for (const leftover of findLeftovers(env)) {
     const { unit, worker, place, why } = leftover;
     if (why !== undefined) say('left', unit, { worker, place });
     else {
-      const left = await removeLeftover(env, leftover);
+      const left = await removeLeftover(env, leftover, draining);
+      if (draining.aborted) return;
       say('removed', unit, { worker, ...(left !== undefined && { left }) });
     }
   }
