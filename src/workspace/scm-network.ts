@@ -6,6 +6,7 @@
 import { existsSync, realpathSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { RunStart, ScmResult } from '../domain/run/event.ts';
+import { remoteProblem } from '../domain/run/remote-answer.ts';
 import type { Confinement } from '../platform/confinement.ts';
 import { readIfThere, tryTo, writeWhole } from '../platform/files.ts';
 import { captureGit, complaint, type Env, type Git, git as gitAt, lastLine } from '../platform/git.ts';
@@ -72,6 +73,11 @@ export function failed(detail: string): TaskResult {
   return { outcome: 'failed', detail };
 }
 
+/** The remote's own words first: git may know no more than that a hook declined. */
+function refusedBy(output: string, code: number): TaskResult {
+  return failed(remoteProblem('', output, complaint(output, code)).what);
+}
+
 interface Remote {
   readonly remote: string;
   readonly url: string;
@@ -126,7 +132,7 @@ export async function runInside(
 ): Promise<TaskResult> {
   const limits = { timeout: TASK_TIMEOUT, signal, confinement };
   const { code, output } = await captureGit(argv, { cwd, env: { ...env, ...QUIET_GIT }, ...limits });
-  return code === 0 ? { outcome: 'done', detail: lastLine(output) } : failed(complaint(output, code));
+  return code === 0 ? { outcome: 'done', detail: lastLine(output) } : refusedBy(output, code);
 }
 
 /** How the user reaches remotes: given to Ralph, or in the settings that were kept. */
@@ -164,7 +170,7 @@ async function push(
   if (wanted.includes(undefined)) return failed(`in a sandbox only ${branch} is pushed`);
   const specs = wanted.length > 0 ? wanted.map(String) : [`${commit}:${target}`];
   const { code, output } = await git.run(['push', '--no-verify', ...flags, '--', url, ...specs]);
-  if (code !== 0) return failed(complaint(output, code));
+  if (code !== 0) return refusedBy(output, code);
   await track(own, round, remote, target, commit);
   return { outcome: 'done', detail: lastLine(output) };
 }
@@ -205,7 +211,7 @@ async function fetch(order: Order, merges: boolean, round: NetworkRound): Promis
     url,
     `+${target}:${arrived}`,
   ]);
-  if (code !== 0) return failed(complaint(output, code));
+  if (code !== 0) return refusedBy(output, code);
   const found = (await own.objects.run(['rev-parse', arrived])).stdout.trim();
   const problem = await deliver(own, found, commit);
   if (problem) return failed(problem.what);

@@ -104,6 +104,16 @@ describe('a commit of Ralph', () => {
     expect(code).toBe(1);
   });
 
+  test('says of a push that the remote refuses what the remote said', async () => {
+    const [work, remote] = [repo({ a: 'a\n' }), folder()];
+    remote.git('init', '--quiet', '--bare', '--initial-branch', 'main');
+    work.git('remote', 'add', 'origin', remote.dir);
+    work.git('push', '--quiet', '--set-upstream', 'origin', 'main');
+    remote.script('hooks/pre-receive', 'echo "Only by pull request" >&2; exit 1');
+    const { stdout } = await run(work, 'echo b > a', { scm: { command: 'git', tasks: ['commit', 'push'] } });
+    expect(stdout).toContain('push failed: Only by pull request; ! [remote rejected] main -> main');
+  });
+
   test.runIf(spawnSync('git', ['lfs', 'version']).status === 0)(
     'leaves large files where the user has them: in LFS of the repository',
     async () => {
