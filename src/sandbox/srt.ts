@@ -89,7 +89,7 @@ async function open(
   const opened = await helper.ask({ do: 'open', config } satisfies Question);
   if ('error' in opened) {
     await close();
-    return { where: 'sandbox srt', what: opened.error, fix: fixOf(opened.error) };
+    return { where: 'sandbox srt', ...troubleOf(opened.error) };
   }
   return { scratch, rooms, close, wrap: command => wrap(helper, spec, scratch, command) };
 }
@@ -200,9 +200,13 @@ const VERBS: Readonly<Record<string, string>> = {
   socket: 'open a socket',
 };
 
+function troubleOf(error: string): { readonly what: string; readonly fix: string } {
+  if (error.includes("Cannot find package '@anthropic-ai/sandbox-runtime'"))
+    return { what: 'it is not installed', fix: `npm install -g ${SRT_PACKAGE}` };
+  return { what: error, fix: fixOf(error) };
+}
+
 function fixOf(why: string): string {
-  if (why.includes("Cannot find package '@anthropic-ai/sandbox-runtime'") || /ERR_MODULE_NOT_FOUND/.test(why))
-    return `npm install -g ${SRT_PACKAGE}`;
   if (process.platform === 'darwin') return 'brew install ripgrep';
   if (/not (found|installed|available)|ENOENT|dependenc/i.test(why))
     return 'sudo apt-get install bubblewrap socat ripgrep (or the same from your package manager)';

@@ -1,9 +1,9 @@
-import { existsSync, symlinkSync } from 'node:fs';
+import { cpSync, existsSync, symlinkSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { ADAPTERS } from '../../src/agents/registry.ts';
 import { examine, type Finding } from '../../src/cli/commands/doctor.ts';
-import { ralph } from '../rig/ralph.ts';
+import { BIN, ralph } from '../rig/ralph.ts';
 import { folder, type Repo, repo, writeScript } from '../rig/repo.ts';
 
 const TESTED = Object.fromEntries(ADAPTERS.map(({ name, tested }) => [name, tested]));
@@ -190,6 +190,19 @@ test('people get a line each, and nothing is written', async () => {
   expect(stdout).toContain('- sandbox sbx: does not work here: it is not installed');
   expect(stdout).toMatch(/\nA loop can run here\.\n$/);
   expect(existsSync(project.path('.ralph'))).toBe(false);
+});
+
+test('a sandbox whose package is not installed is not there, in words and not in paths', async () => {
+  const installed = folder();
+  for (const name of ['dist', 'package.json'])
+    cpSync(join(BIN, '../../..', name), installed.path(name), { recursive: true });
+  const bin = installed.path('dist/bin/ralph.cjs');
+  const { stdout } = await ralph(['doctor', '--json'], { cwd: repo().dir, bin });
+  const { findings } = JSON.parse(stdout) as { findings: readonly Finding[] };
+  expect(findings.find(({ topic }) => topic === 'sandbox srt')).toMatchObject({
+    what: 'does not work here: it is not installed',
+    fix: expect.stringMatching(/^npm install -g @anthropic-ai\/sandbox-runtime@/),
+  });
 });
 
 test('of a sandbox that works it says what is left open', async () => {
