@@ -1,5 +1,5 @@
 /** One turn of an agent: start it, feed it the prompt, read its stream as it comes, end it when it must end. */
-import { appendFileSync, closeSync, rmSync, writeFileSync } from 'node:fs';
+import { closeSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { PassThrough, type Readable } from 'node:stream';
 import type { EndedBy, TurnOutcome } from '../domain/run/evidence.ts';
@@ -13,6 +13,7 @@ import { leftOutNotice, openCapped } from '../platform/capped-file.ts';
 import type { Confinement } from '../platform/confinement.ts';
 import { errorLine, errorWords } from '../platform/error-words.ts';
 import {
+  appendPrivate,
   createPrivate,
   ensureFolder,
   fileSize,
@@ -221,7 +222,7 @@ function readSideFiles(
 function keepFiles(request: TurnRequest, report: string | undefined): void {
   const { rawFile, errorFile, redact, onDiskTrouble } = request;
   try {
-    if (report) appendFileSync(rawFile, `${report.trimEnd()}\n`);
+    if (report) appendPrivate(rawFile, `${report.trimEnd()}\n`);
   } catch (error) {
     onDiskTrouble(`${rawFile}: ${errorWords(error)}`);
   }

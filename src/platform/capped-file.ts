@@ -2,9 +2,9 @@
  * A file that a child writes into by itself, so that nothing it prints passes through us, and that cannot fill the disk: its beginning
  * and its end are kept. The file is looked at from time to time; whatever comes in between is written in full for that long.
  */
-import { closeSync, constants, fstatSync, ftruncateSync, openSync, readSync, writeFileSync } from 'node:fs';
+import { closeSync, constants, fstatSync, ftruncateSync, readSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { ensureFolder, removeLink } from './files.ts';
+import { ensureFolder, openOwn } from './files.ts';
 
 const MIB = 1024 * 1024;
 /** Of what one child prints. */
@@ -19,8 +19,7 @@ const ROUNDS = 1000;
 export function openCapped(path: string, how: 'anew' | 'append') {
   const { O_CREAT, O_RDWR, O_APPEND, O_TRUNC } = constants;
   ensureFolder(dirname(path)); // whoever ran before may have deleted it
-  removeLink(path);
-  const fd = openSync(path, O_CREAT | O_RDWR | O_APPEND | (how === 'anew' ? O_TRUNC : 0), 0o600);
+  const fd = openOwn(path, O_CREAT | O_RDWR | O_APPEND | (how === 'anew' ? O_TRUNC : 0));
   const head = fstatSync(fd).size + HEAD;
   let leftOut = 0;
   let tail: Buffer = Buffer.alloc(0);

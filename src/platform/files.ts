@@ -3,6 +3,7 @@ import {
   closeSync,
   constants,
   existsSync,
+  fstatSync,
   fsyncSync,
   ftruncateSync,
   linkSync,
@@ -148,8 +149,12 @@ export function tryTo<T>(action: () => T): T | undefined {
 export function writePrivate(path: string, content: string): void {
   try {
     ensureFolder(dirname(path)); // an agent may have deleted it
-    removeLink(path);
-    writeFileSync(path, content, { mode: PRIVATE_FILE });
+    const fd = openOwn(path, constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC);
+    try {
+      writeFileSync(fd, content);
+    } finally {
+      closeSync(fd);
+    }
   } catch (error) {
     removeQuietly(path); // half of it is worse than none
     throw about(path, error);
@@ -190,17 +195,36 @@ function beside(path: string): string {
   return `${path}.${process.pid}-${counter++}.tmp`;
 }
 
-/** Whoever put a link where a file of ours will be wants us to write to where it leads. */
-export function removeLink(path: string): boolean {
-  if (!lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink()) return false;
+/** Whoever put a link where a file of ours will be wants us to write to where it leads; at a named pipe we would wait for a reader. */
+export function removeOdd(path: string): boolean {
+  const found = lstatSync(path, { throwIfNoEntry: false });
+  if (!found || found.isFile() || found.isDirectory()) return false;
   rmSync(path);
   return true;
 }
 
+/** A file of ours where others write, too: what stands in its place is removed, and never waited for. */
+export function openOwn(path: string, flags: number): number {
+  removeOdd(path);
+  const fd = openSync(path, flags | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0), PRIVATE_FILE);
+  if (fstatSync(fd).isFile()) return fd;
+  closeSync(fd);
+  throw Object.assign(new Error(`${path} is no file`), { code: 'EINVAL', path });
+}
+
 export function createPrivate(path: string): number {
   ensureFolder(dirname(path));
-  removeLink(path);
-  return openSync(path, 'a+', PRIVATE_FILE);
+  return openOwn(path, constants.O_RDWR | constants.O_CREAT | constants.O_APPEND);
+}
+
+/** Behind what is in it. */
+export function appendPrivate(path: string, text: string): void {
+  const fd = createPrivate(path);
+  try {
+    writeFileSync(fd, text);
+  } finally {
+    closeSync(fd);
+  }
 }
 
 /** Bytes. */

@@ -1,8 +1,8 @@
 /** Takes secrets out of a file that may be far larger than our memory. */
-import { closeSync, fstatSync, openSync, readSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { closeSync, constants, fstatSync, readSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { StringDecoder } from 'node:string_decoder';
 import { createStreamRedactor, type Redact } from '../domain/text/secrets.ts';
-import { createPrivate, tryTo } from './files.ts';
+import { createPrivate, openOwn, tryTo } from './files.ts';
 
 const PAGE = 256 * 1024;
 
@@ -42,7 +42,7 @@ function copyClean(path: string, redact: Redact, write: (text: string) => void):
 
 /** In one buffer, no larger than the file: a large one for each small file makes V8 collect garbage all the time. */
 function* pagesOf(path: string): Generator<Buffer> {
-  const from = openSync(path, 'r');
+  const from = openOwn(path, constants.O_RDONLY);
   try {
     const page = Buffer.allocUnsafe(Math.min(PAGE, Math.max(1, fstatSync(from).size)));
     for (let read = readSync(from, page); read > 0; read = readSync(from, page)) yield page.subarray(0, read);

@@ -2,9 +2,8 @@
  * What the hooks of an agent say to the run that started it: a line each, in a file beside the ledger. The ledger itself is
  * a chain with one writer, and hooks are processes of their own.
  */
-import { appendFileSync } from 'node:fs';
 import type { RunEvent } from '../domain/run/event.ts';
-import { fileSize, readSlice, tryTo } from '../platform/files.ts';
+import { appendPrivate, fileSize, readSlice, tryTo } from '../platform/files.ts';
 
 /** The file is in the agent's reach: no more than this may come of it. */
 export type HookNote = Extract<RunEvent, { readonly type: 'violation' | 'notice' }>;
@@ -12,7 +11,7 @@ export type HookNote = Extract<RunEvent, { readonly type: 'violation' | 'notice'
 /** Never the reason that a hook fails. */
 export function leaveNote(path: string, note: HookNote): void {
   // a full disk, a folder swept away
-  tryTo(() => appendFileSync(path, `${JSON.stringify(note)}\n`, { mode: 0o600 }));
+  tryTo(() => appendPrivate(path, `${JSON.stringify(note)}\n`));
 }
 
 const MOST = 1024 * 1024;

@@ -22,7 +22,7 @@ import {
   ensureFolder,
   fileSize,
   readIfThere,
-  removeLink,
+  removeOdd,
   tryTo,
   writeAtomic,
   writeWhole,
@@ -176,7 +176,6 @@ export interface Mirror {
 /** For whoever drives the run. Looks at names, sizes and times only: it is asked several times in each iteration. */
 export function openMirror(own: RunPaths, runs: readonly string[]): Mirror {
   const { project } = own;
-  const folders = [project.folder, project.runs, own.folder];
   // A link that the user has made stays.
   const besides = isLink(project.worktrees) ? [] : [project.worktrees];
   let ledger = openLedgerCopy(own);
@@ -188,9 +187,9 @@ export function openMirror(own: RunPaths, runs: readonly string[]): Mirror {
   return {
     add: line => ledger.add(line),
     repair(iteration) {
-      const isReplaced = folders.filter(setAside).length > 0;
-      const links = [...besides.filter(setAside), ...linksIn(own, iteration)].map(
-        path => `${relative(project.root, path)} was replaced by a link`,
+      const { isReplaced, odd } = clearWay(own, iteration);
+      const links = [...besides.filter(setAside), ...odd].map(
+        path => `${relative(project.root, path)} was replaced by what is no file`,
       );
       const now = stampsOf(own);
       const suspects = COPIES.filter(copy =>
@@ -234,18 +233,25 @@ function stampOf(path: string): string {
   return stat ? `${stat.ino} ${stat.size} ${stat.mtimeMs} ${stat.ctimeMs}` : '';
 }
 
+/** Before Ralph writes: nothing in its folder leads elsewhere, or keeps it waiting. */
+export function clearWay(own: RunPaths, iteration: number) {
+  const { project } = own;
+  const isReplaced = [project.folder, project.runs, own.folder].filter(setAside).length > 0;
+  return { isReplaced, odd: oddIn(own, iteration) };
+}
+
 /**
- * Ralph makes none in the folder of a run. Those that are found where it writes now, and where it writes next, are removed: of earlier
+ * Links, pipes: Ralph makes none in the folder of a run. Those that are found where it writes now, and where it writes next, are removed: of earlier
  * iterations nothing is written any more, and to look at all of them would cost more with each one.
  */
-function linksIn(paths: RunPaths, iteration: number): readonly string[] {
+function oddIn(paths: RunPaths, iteration: number): readonly string[] {
   const [now, next] = [paths.iteration(iteration), paths.iteration(iteration + 1)];
   return [paths.folder, now.folder, now.checks, next.folder, next.checks].flatMap(folder => [
-    ...(removeLink(folder) ? [folder] : []),
+    ...(removeOdd(folder) ? [folder] : []),
     ...(tryTo(() => readdirSync(folder, { withFileTypes: true })) ?? [])
-      .filter(entry => entry.isSymbolicLink())
+      .filter(entry => !entry.isFile() && !entry.isDirectory())
       .map(entry => join(folder, entry.name))
-      .filter(removeLink),
+      .filter(removeOdd),
   ]);
 }
 

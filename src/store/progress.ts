@@ -1,7 +1,7 @@
 /** `.ralph/ralph-progress.md`: the result of each iteration. The run keeps its own; the well-known name shows the latest. */
-import { appendFileSync, existsSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import type { CheckSummary, IterationResult } from '../domain/run/result.ts';
-import { linkOver, removeLink, writePrivate } from '../platform/files.ts';
+import { appendPrivate, linkOver, removeOdd, writePrivate } from '../platform/files.ts';
 import type { ProjectPaths, RunPaths } from './paths.ts';
 
 const MAX_CHARS = 4_000;
@@ -14,7 +14,7 @@ export function createProgress(project: ProjectPaths, run: RunPaths) {
     add(result: IterationResult): void {
       const entry = formatProgress(result);
       // An agent or a check may have swept it away, or put a link there.
-      if (!removeLink(run.progress) && existsSync(run.progress)) appendFileSync(run.progress, entry);
+      if (!removeOdd(run.progress) && existsSync(run.progress)) appendPrivate(run.progress, entry);
       else writePrivate(run.progress, entries.join('') + entry);
       linkOver(run.progress, project.progress);
       entries.push(entry);

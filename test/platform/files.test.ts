@@ -1,7 +1,18 @@
-import { symlinkSync, truncateSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { closeSync, constants, lstatSync, openSync, symlinkSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { isBelow, isReallyBelow, readIfThere, readPages, writeAtomic } from '../../src/platform/files.ts';
+import { openCapped } from '../../src/platform/capped-file.ts';
+import {
+  createPrivate,
+  isBelow,
+  isReallyBelow,
+  readIfThere,
+  readPages,
+  writeAtomic,
+  writePrivate,
+} from '../../src/platform/files.ts';
+import { leaveNote } from '../../src/store/hook-notes.ts';
 import { folder } from '../rig/repo.ts';
 
 test('what is written on the way to an atomic write lies in the folder that is named for it', () => {
@@ -26,6 +37,22 @@ test('what somebody has let grow without end is not read', () => {
   write('long', '');
   truncateSync(path('long'), 2 ** 32);
   expect(() => readIfThere(path('long'))).toThrow('longer than any file that Ralph reads whole');
+});
+
+test.each<[string, (path: string) => void]>([
+  ['a whole file', path => writePrivate(path, 'x')],
+  ['a file that grows', path => closeSync(createPrivate(path))],
+  ['what a child prints', path => void openCapped(path, 'append').close()],
+  ['a note of a hook', path => leaveNote(path, { type: 'notice', level: 'info', text: 'x' })],
+])('nobody is waited for at a named pipe: %s', (_, write) => {
+  const { path } = folder();
+  const named = path('pipe');
+  execFileSync('mkfifo', [named]);
+  // There is a reader: else whoever is wrong would never come back, and nobody would hear of it.
+  const reader = openSync(named, constants.O_RDWR | constants.O_NONBLOCK);
+  write(named);
+  expect(lstatSync(named).isFile()).toBe(true);
+  closeSync(reader);
 });
 
 test.each([

@@ -47,6 +47,15 @@ async function linked(arena: Arena, script: string, flags: readonly string[] = [
 
 const PLACES = ['.ralph', '.ralph/runs', '$R', '$R/iterations', '$R/iterations/0001'];
 
+/** Whoever opens it waits for ever. */
+function piped(iterations: readonly string[]): string {
+  const files = [...NAMES, 'checks/true.log'].flatMap(name =>
+    iterations.map(number => `iterations/${number}/${name}`),
+  );
+  const all = [...files, 'hook-notes.jsonl', 'progress.md'].map(name => `"$R/${name}"`);
+  return `for f in ${all.join(' ')}; do mkdir -p "$(dirname "$f")"; rm -rf "$f"; mkfifo "$f"; done`;
+}
+
 attacks('Where Ralph writes', [
   {
     name: 'The agent puts a link in place of `.ralph`, or of a folder in it',
@@ -67,6 +76,11 @@ attacks('Where Ralph writes', [
       ]);
       return linked(arena, `${links.join('; ')}; ln -sf "$V/progress.md" "$R/progress.md"`);
     },
+  },
+  {
+    name: 'A named pipe waits at a file that Ralph will write in this iteration or the next',
+    held: EVERYWHERE,
+    attempt: arena => linked(arena, piped(['0001', '0002'])),
   },
   {
     name: 'A check puts a link in place of the folder of its log, or of the progress',
