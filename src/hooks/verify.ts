@@ -14,6 +14,7 @@ import { readIfThere, tryTo, writePrivate } from '../platform/files.ts';
 import { sha256 } from '../platform/hash.ts';
 import { createIntegrityWatch } from '../proof/integrity.ts';
 import { prove } from '../proof/prove.ts';
+import { clearWay } from '../store/mirror.ts';
 import { projectPaths, runPaths } from '../store/paths.ts';
 import { isLive, type SessionFile } from '../store/session-file.ts';
 import { statePaths } from '../store/state.ts';
@@ -95,6 +96,7 @@ async function runAll(stop: Stop, state: SessionState, budget: number): Promise<
   }, LOOK_EVERY).unref();
   const until = systemClock.ticks() + budget * 1000;
   const { iteration } = state;
+  clearWay(runPaths(projectPaths(root), state.runId), iteration);
   const checks = state.checks.map(command => ({ command, failAction: 'APPEND', timeout: 0 }) as const);
   const inputs = watchCheckInputs({ cwd: root, env, commands: state.checks });
   inputs.take();
@@ -147,10 +149,11 @@ function unfinished(
 /** As they were kept when the loop began; where nothing is yet, as they are now. What is kept says itself whether new files are looked for. */
 export function openProtected(
   root: string,
-  { runId, protect, kept }: Pick<SessionState, 'runId' | 'protect' | 'kept'>,
+  { runId, protect, kept, iteration }: Pick<SessionState, 'runId' | 'protect' | 'kept' | 'iteration'>,
   newFiles: 'allow' | 'forbid' = 'allow',
 ) {
   const paths = runPaths(projectPaths(root), runId);
+  clearWay(paths, iteration);
   return createProtection({
     cwd: root,
     env: process.env,
