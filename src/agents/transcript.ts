@@ -11,9 +11,9 @@ export async function waitFor<Found>(
   patience: number,
   look: () => Found | undefined,
 ): Promise<Found | undefined> {
-  for (let waited = 0; ; waited += LOOK_EVERY) {
+  for (const until = performance.now() + patience; ; ) {
     const found = look();
-    if (found !== undefined || waited >= patience) return found;
+    if (found !== undefined || performance.now() >= until) return found;
     await new Promise(resolve => setTimeout(resolve, LOOK_EVERY));
   }
 }
@@ -65,7 +65,7 @@ export function countCalls(
   { clue, idsIn, unknownClue, unknownIn }: TranscriptCalls,
 ): CountedCalls {
   const found = new Set<string>();
-  const start = startIn(path, from);
+  const start = Math.max(startIn(path, from), fileSize(path) - MOST_READ);
   const end = eachLine(path, start, clue, line => {
     const record = parseObject(line);
     // A record without a time is new: the position says so.
@@ -87,6 +87,8 @@ function startIn(path: string, from: number): number {
 const LINE_FEED = 10;
 const PAGE = 1024 * 1024;
 const LONGEST_LINE = 64 * PAGE;
+/** More than a turn ever writes: the host does not wait longer for a hook because somebody has let its transcript grow. */
+const MOST_READ = 1024 * PAGE;
 
 /** Gives every whole line that holds the clue; returns where the last whole line ends. */
 function eachLine(path: string, start: number, clue: string, onLine: (line: string) => void): number {

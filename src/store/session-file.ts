@@ -59,21 +59,29 @@ export function isSessionFile(path: string): boolean {
 /** Every loop of a project, the user's own and strangers'. */
 export function listSessions(root: string, env: Env = process.env): readonly FoundFile[] {
   const folder = join(root, SESSION_FOLDER);
-  const names = tryTo(() => readdirSync(folder)) ?? [];
+  const names = (tryTo(() => readdirSync(folder)) ?? []).filter(name => NAME.test(name)).sort();
+  const known = new Set(names.length > 0 ? recordedIn(root, env) : []);
+  const shown = new Set(names.filter(name => !known.has(name)).slice(0, MOST_STRANGERS));
   return names
-    .filter(name => NAME.test(name))
-    .sort()
+    .filter(name => known.has(name) || shown.has(name))
     .map(name => readSession(join(folder, name), env));
+}
+
+/** Of a folder that somebody has filled not all is read: the host does not wait for that. */
+const MOST_STRANGERS = 20;
+
+/** The names of all files that have a record. */
+function recordedIn(root: string, env: Env): readonly string[] {
+  return tryTo(() => namesIn(dirname(projectPaths(root, env).state().session('x')))) ?? [];
 }
 
 function readSession(path: string, env: Env): FoundFile {
   const { state, record } = recordOf(path, env);
   const recorded = state.isInside ? undefined : tryTo(() => readVersion(record))?.text;
-  const text = textAt(path);
   const known = recorded === undefined ? undefined : parseState(recorded);
   if (known && !('problem' in known))
-    return { path, state: known, isChanged: text !== recorded && !isBeingWritten(path, record) };
-  const parsed = parseState(text);
+    return { path, state: known, isChanged: !isShown(path, recorded) && !isBeingWritten(path, record) };
+  const parsed = parseState(textAt(path));
   const sessionId = 'problem' in parsed ? null : parsed.sessionId;
   const damage = 'problem' in parsed ? `, and is damaged: ${parsed.problem}` : '';
   return { path, stranger: `is not of a loop that you started here${damage}`, sessionId };
@@ -85,14 +93,23 @@ const A_MOMENT = 5;
 function isBeingWritten(path: string, record: string): boolean {
   for (let looks = 0; looks < 4; looks++) {
     waitAMoment(A_MOMENT);
-    if (textAt(path) === readVersion(record).text) return true;
+    if (isShown(path, readVersion(record).text)) return true;
   }
   return false;
 }
 
-/** '': it is not there, or no file of ours. */
-const textAt = (path: string) =>
-  tryTo(() => (lstatSync(path).isFile() ? readIfThere(path) : undefined)) ?? '';
+function isShown(path: string, recorded = ''): boolean {
+  return textAt(path, Buffer.byteLength(recorded)) === recorded;
+}
+
+/** Of a file that nobody here has written. */
+const LONGEST_STRANGER = 64 * 1024;
+
+/** '': it is not there, longer than that, or no file of ours. */
+function textAt(path: string, longest = LONGEST_STRANGER): string {
+  const found = tryTo(() => lstatSync(path));
+  return found?.isFile() && found.size <= longest ? (tryTo(() => readIfThere(path)) ?? '') : '';
+}
 
 /** The name says which loop it is; where the project is says which project. */
 function recordOf(path: string, env: Env = process.env) {
@@ -193,7 +210,7 @@ export function endSession({
 /** Loops whose file the user has deleted, and of which nobody has written down that they ended. */
 export function deletedSessions(root: string): readonly SessionFile[] {
   const { session } = projectPaths(root).state();
-  return namesIn(dirname(session('x'))).flatMap(name => {
+  return recordedIn(root, process.env).flatMap(name => {
     const path = join(root, SESSION_FOLDER, name);
     if (isThere(path)) return [];
     const now = recorded(session(name));
