@@ -127,6 +127,55 @@ attacks('Loops in a session', [
       return answer.decision === 'block' && Date.now() - began < 60_000;
     },
   },
+  {
+    name: 'The folder of loops and the transcript grow without end, so that the hook would not answer in time',
+    held: PLAIN,
+    async attempt(arena) {
+      const project = await guarded(arena);
+      const transcript = join(arena.outside, 't.jsonl');
+      writeFileSync(transcript, '{}\n');
+      truncateSync(transcript, 2 ** 35);
+      const fill = 'for n in $(seq 300); do truncate -s 60M .claude/ralph-loop.$n.local.md; done';
+      spawnSync('sh', ['-c', fill], { cwd: project.dir });
+      const began = Date.now();
+      const answer = await stop(arena, project, { transcript_path: transcript });
+      return answer.decision === 'block' && Date.now() - began < 30_000;
+    },
+  },
+  {
+    name: 'A link waits where the hook will write the log of a check, or move a file aside',
+    held: PLAIN,
+    async attempt(arena) {
+      const places = ['.ralph', '.ralph/runs', '$R', '$R/iterations', '$R/iterations/0001'];
+      for (const place of [...places, '$R/iterations/0001/checks', '$R/aside']) {
+        const project = await guarded(arena);
+        rmSync(project.path(TEST));
+        mkdirSync(project.path(TEST));
+        const script = `R=$(echo .ralph/runs/*); mkdir -p "$R/iterations/0001"; rm -rf "${place}"; ln -s '${arena.outside}' "${place}"`;
+        spawnSync('sh', ['-c', script], { cwd: project.dir });
+        await stop(arena, project);
+        if (readdirSync(arena.outside).length > 0) return false;
+      }
+      return true;
+    },
+  },
+  {
+    name: 'A session commits a new file beside protected tests whose name has two lines, and takes it away before it stops',
+    held: PLAIN,
+    async attempt(arena) {
+      const project = await guarded(arena);
+      project.settings({ protect: ['test/**'], protectNew: true });
+      await begin(arena, project, {
+        command_args: 'Do it --completion-promise DONE --min-tool-calls 0 --check true',
+      });
+      project.write('test/a\nb', 'x');
+      project.git('add', 'test');
+      project.git('commit', '-qm', 'work');
+      rmSync(project.path('test/a\nb'));
+      const { decision, reason } = await stop(arena, project);
+      return decision === 'block' && String(reason).includes('otherwise in a commit');
+    },
+  },
   edited('The file of a loop says that it sleeps', text => text.replace('active: true', 'active: false')),
   edited('The file of a loop is given to another session', text => text.replace('"s1"', '"s2"')),
   edited('The file of a loop is made unreadable', () => '\0'),

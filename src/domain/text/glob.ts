@@ -2,8 +2,8 @@
 
 /** Of paths, as git's `:(glob)`: a double star is any folders, `*` anything in a name, `?` one character of it. */
 const IN_PATHS: Readonly<Record<string, string>> = {
-  '**/': '(?:.*/)?',
-  '**': '.*',
+  '**/': '(?:[\\s\\S]*/)?',
+  '**': '[\\s\\S]*',
   '*': '[^/]*',
   '?': '[^/]',
 };
@@ -17,7 +17,7 @@ const IN_TEXT: Readonly<Record<string, string>> = {
 
 /** `orBelow`: a pattern of a folder stands for all that is in it, too. */
 export function pathPattern(glob: string, { orBelow = false } = {}): RegExp {
-  return new RegExp(`^${sourceOf(glob, IN_PATHS)}${orBelow ? '(?:/.*)?' : ''}$`);
+  return new RegExp(`^${sourceOf(glob, IN_PATHS)}${orBelow ? '(?:/[\\s\\S]*)?' : ''}$`);
 }
 
 export function matchesText(text: string, pattern: string, { ignoreCase = false } = {}): boolean {
