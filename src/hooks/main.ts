@@ -5,6 +5,7 @@ import { transcriptSize } from '../agents/transcript.ts';
 import { type HookOrders, readOrders } from '../domain/session/hook-orders.ts';
 import { contract, isElsewhere, type SessionState } from '../domain/session/session.ts';
 import { formatProblem, isProblem } from '../domain/text/problem.ts';
+import { harmless } from '../platform/text.ts';
 import {
   changeSession,
   findSession,
@@ -37,18 +38,28 @@ export async function runHook(
   if (!input || input.sessionId === '') return answerUnreadable(dialect, event, orders);
   const root = dialect.rootOf(input, env);
   if (root === '' && !orders) return '';
-  try {
-    return dialect.writeAnswer(event, await answerTo(dialect, event, root, input, orders));
-  } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
-    if (dialect.moments[event] === 'before-tool') {
-      return dialect.writeAnswer(event, refusal([`it could not be judged (${why}).`]).answer);
-    }
-    return dialect.writeAnswer(event, {
-      kind: 'say',
-      message: `⚠️ Ralph: the ${event} hook failed and let the agent pass: ${why}`,
-    });
-  }
+  const answer = await answerTo(dialect, event, root, input, orders).catch(error =>
+    onFailure(dialect, event, error),
+  );
+  return dialect.writeAnswer(event, harmlessIn(answer));
+}
+
+function onFailure({ moments }: Dialect, event: string, error: unknown): HookAnswer {
+  const why = error instanceof Error ? error.message : String(error);
+  if (moments[event] === 'before-tool') return refusal([`it could not be judged (${why}).`]).answer;
+  const message = `⚠️ Ralph: the ${event} hook failed and let the agent pass: ${why}`;
+  return { kind: 'say', message };
+}
+
+/** What a host shows to people. What the agent alone reads, such as its task, is as it is. */
+function harmlessIn(answer: HookAnswer): HookAnswer {
+  const isShown = (field: string) =>
+    field === 'message' || field === 'warning' || (answer.kind === 'deny' && field === 'reason');
+  const fields = Object.entries(answer).map(([field, text]) => [
+    field,
+    isShown(field) ? harmless(text) : text,
+  ]);
+  return Object.fromEntries(fields);
 }
 
 /** There is no answer to a host that says nothing; a tool call that cannot be read is not let through by a guard. */

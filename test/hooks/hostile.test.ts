@@ -1,9 +1,10 @@
 /** Whatever a host sends, a hook answers with its JSON or with nothing, and never ends a loop that nobody claimed. */
+import { readdirSync, symlinkSync } from 'node:fs';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { runHook } from '../../src/hooks/main.ts';
 import { findSession, parseState, writeSession } from '../../src/store/session-file.ts';
-import { repo } from '../rig/repo.ts';
+import { folder, repo } from '../rig/repo.ts';
 import { examples } from '../rig/thorough.ts';
 
 const STATE = '.claude/ralph-loop.local.md';
@@ -83,6 +84,45 @@ test.each(['claude', 'codex', 'copilot', 'qwen', 'gemini'])(
     }
   },
 );
+
+const NASTY = 'a\x1b]0;x\x07\x1b[2J\x9b31m\u202eb';
+const NO_LETTER = /[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]/;
+
+test.each<[string, string, Record<string, unknown>, string]>([
+  [
+    'a file that came with the repository',
+    'UserPromptSubmit',
+    { session_id: 's2', prompt: 'Hi' },
+    'stranger',
+  ],
+  [
+    'a command in the background',
+    'Stop',
+    { last_assistant_message: 'x', background_tasks: [{ type: 'shell', command: NASTY }] },
+    STATE,
+  ],
+  ['why it is blocked', 'Stop', { last_assistant_message: `<blocked>${NASTY}</blocked>` }, STATE],
+  ['a command that is refused', 'PreToolUse', { tool_input: { command: `rm -rf / '${NASTY}'` } }, STATE],
+])('what people are shown is letters: %s', async (_, event, input, there) => {
+  const project = repo();
+  project.write(`.claude/ralph-loop.${NASTY}.local.md`, `---\niteration: "${NASTY}"\n---\nx`);
+  if (there === STATE) writeSession(project.path(STATE), loop);
+  const stdin = JSON.stringify({ session_id: SESSION, cwd: project.dir, tool_name: 'Bash', ...input });
+  const answer = JSON.parse(await runHook('claude', event, stdin, { CLAUDE_PROJECT_DIR: project.dir }));
+  const shown = answer.systemMessage ?? answer.hookSpecificOutput.permissionDecisionReason;
+  expect(shown).toContain('a31mb');
+  expect(shown).not.toMatch(NO_LETTER);
+});
+
+test('a named link is not followed to write what the context monitor has said', async () => {
+  const [project, elsewhere] = [repo(), folder()];
+  project.settings({ contextMonitor: { enabled: true, window: 1_000 } });
+  symlinkSync(elsewhere.dir, project.path('.ralph/context'));
+  project.write('t', 'x'.repeat(8_000));
+  const stdin = JSON.stringify({ session_id: SESSION, transcript_path: project.path('t') });
+  const answer = await runHook('claude', 'PostToolBatch', stdin, { CLAUDE_PROJECT_DIR: project.dir });
+  expect([answer.includes('CRITICAL'), readdirSync(elsewhere.dir)]).toEqual([true, []]);
+});
 
 test.each(['claude', 'codex', 'copilot', 'qwen', 'gemini', 'opencode'])(
   '%s',

@@ -34,6 +34,7 @@ is_command() {
 # A loop of this very session, which does not sleep.
 is_awake() {
   for file in "$root"/.claud[e]/ralph-loop*.local.md; do
+    [ -f "$file" ] || continue
     active=no
     while IFS= read -r line; do
       case $line in
