@@ -7,7 +7,6 @@ import { closest, formatProblem, type Problem } from '../domain/text/problem.ts'
 import { diskTrouble } from '../platform/disk.ts';
 import { errorCode, errorWords } from '../platform/error-words.ts';
 import { environment } from '../platform/shell.ts';
-import { harmless } from '../platform/text.ts';
 import { VERSION } from '../platform/version.ts';
 import { projectRoot } from '../store/paths.ts';
 import { laterState } from '../store/state.ts';
@@ -163,9 +162,7 @@ function reportError(error: unknown, output: Output): ExitCode {
 
 function reportProblems(problems: readonly Problem[], output: Output): ExitCode {
   const count = problems.length === 1 ? '' : `${problems.length} problems:\n`;
-  const lines = problems.map(
-    problem => `${problems.length === 1 ? '' : '  - '}${harmless(formatProblem(problem))}`,
-  );
+  const lines = problems.map(problem => `${problems.length === 1 ? '' : '  - '}${formatProblem(problem)}`);
   output.error(pasteable(`ralph: ${count}${lines.join('\n')}\n`, output));
   if (output.json)
     output.answer(`${JSON.stringify({ success: false, stopReason: 'invalid_config', problems })}\n`);

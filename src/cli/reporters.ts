@@ -107,7 +107,7 @@ function humanOf(
 ) {
   return createHumanReporter({
     ...more,
-    write: text => output.human(text),
+    write: text => output.draw(text),
     isTTY: output.humanIsTTY,
     columns: output.columns,
     us: output.us,
@@ -135,7 +135,7 @@ function notifier({ output, env }: Call, { notify }: Settings, cwd: string) {
     failed: text => output.error(`ralph: ${text}\n`),
     ...(command !== undefined && { command }),
     ...(webhook !== undefined && { webhook }),
-    ...(bell && output.humanIsTTY && { terminal: text => output.human(text) }),
+    ...(bell && output.humanIsTTY && { terminal: text => output.draw(text) }),
   });
 }
 

@@ -37,7 +37,8 @@ export function watch(output: Output, look: (room: number) => Promise<string>): 
   return untilStopped<0>(async stopping => {
     while (!stopping.aborted) {
       const next = await look(room());
-      if (next !== shown) output.answer(inPlace ? erased(shown) + fitting(next) : next);
+      if (next !== shown && inPlace) output.draw(erased(shown));
+      if (next !== shown) output.answer(inPlace ? fitting(next) : next);
       shown = inPlace ? fitting(next) : next;
       await pause(LOOK_EVERY, stopping);
     }

@@ -30,6 +30,8 @@ async function run(command: CliCommand, cwd: string, options: Call['options'] = 
     answer: add,
     human: add,
     error: () => {},
+    document: add,
+    draw: add,
     humanIsTTY: false,
     columns: () => 100_000,
     json: options.json === true,

@@ -1,6 +1,7 @@
 /** `ralph completion SHELL`: a script that asks Ralph what may come next. The answer is made from the same tables as the help. */
 import { Command } from 'commander';
 import { ADAPTERS } from '../../agents/registry.ts';
+import { phrase } from '../../report/phrases.ts';
 import { projectAt } from '../../store/paths.ts';
 import { listRuns } from '../../store/run-file.ts';
 import { type Call, type CliCommand, type CommandRow, refuse } from '../command.ts';
@@ -21,12 +22,12 @@ Examples:
     if (shell === 'words') {
       const offered = await wordsAfter(typed, { cwd, env });
       for (const [word, meaning] of offered)
-        output.answer(meaning === '' ? `${word}\n` : `${word}\t${meaning.replaceAll(/\s+/g, ' ')}\n`);
+        output.document(meaning === '' ? `${word}\n` : `${word}\t${phrase(meaning)}\n`);
       return offered.length > 0 ? 0 : 1;
     }
     const script = Object.hasOwn(SHELLS, shell) ? SHELLS[shell as keyof typeof SHELLS] : undefined;
     if (script === undefined) refuse(shell, 'there is no completion for this shell', 'bash, zsh or fish');
-    output.answer(script);
+    output.document(script);
     return 0;
   },
 };

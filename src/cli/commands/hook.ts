@@ -11,7 +11,7 @@ export const hook: CliCommand = {
       .argument('<event>', "the host's own name of the event"),
   help: '\nExamples:\n  ralph hook claude Stop < input.json\n',
   async run({ args: [host = '', event = ''], env, output }) {
-    output.answer(await runHook(host, event, readFileSync(0, 'utf8'), env));
+    output.document(await runHook(host, event, readFileSync(0, 'utf8'), env));
     return 0;
   },
 };

@@ -51,7 +51,7 @@ nothing was changed. 2: something you can fix. 130: interrupted.
       landRun({
         ...{ project, env, id, abort, isDry: options.dryRun === true },
         acceptChanges: options.acceptChanges === true,
-        begins: command => output.error(`Checking the merged tree: \`${harmless(command)}\` …\n`),
+        begins: command => output.error(`Checking the merged tree: \`${command}\` …\n`),
       }),
     );
     const landed = orThrow(result as LandResult | Problem);

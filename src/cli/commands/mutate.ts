@@ -93,7 +93,7 @@ function liveLine({ output }: Call) {
   let width = 0;
   const write = (text: string) => {
     if (!isShown) return;
-    output.human(`\r${text.padEnd(width)}`);
+    output.draw(`\r${text.padEnd(width)}`);
     width = text.length;
   };
   write('Copying, and running the checks once …');
@@ -102,7 +102,7 @@ function liveLine({ output }: Call) {
       write(`${tried} of ${chosen} faults tried, ${survived} not noticed`),
     clear(): void {
       write('');
-      if (isShown) output.human('\r');
+      if (isShown) output.draw('\r');
     },
   };
 }

@@ -12,7 +12,6 @@ import { firstOf, reopenRun } from '../../forge/again.ts';
 import type { FollowRequest, FollowResult } from '../../forge/follow.ts';
 import type { MergeMethod } from '../../forge/forge.ts';
 import type { PullRequestRequest, PullRequestResult } from '../../forge/pull-request.ts';
-import { harmless } from '../../platform/text.ts';
 import { endingWords, forgeWords } from '../../report/forge-words.ts';
 import { phrase } from '../../report/phrases.ts';
 import { loadState } from '../../store/checkpoint.ts';
@@ -117,7 +116,7 @@ export function followRequest(
   const text = (name: string) => (typeof options[name] === 'string' ? (options[name] as string) : undefined);
   const redact = createRedactor(env);
   const say = (line: string) => {
-    if (!output.quiet) output.error(`${about}${harmless(redact(line))}\n`);
+    if (!output.quiet) output.error(`${about}${redact(line)}\n`);
   };
   return {
     ...{ project, env, say },

@@ -38,7 +38,7 @@ export const report: CliCommand = {
     const { text, trust } = all
       ? { text: reportAll(format, { ...world, project: projectAt(cwd, env) }), trust: NO_DOUBT }
       : await withRun(call, ({ id, project }) => reportRun(format, id, { ...world, project }));
-    if (output === undefined) call.output.answer(text);
+    if (output === undefined) call.output.document(text);
     else {
       const path = resolve(call.cwd, output);
       writeAtomic(path, text, 0o600);

@@ -101,7 +101,7 @@ async function rerun(
     try {
       const { wall, notices } = await contain({ containment: 'auto', tree: cwd, env, state });
       for (const notice of notices) output.error(`ralph verify: ${notice}\n`);
-      const begins = (command: string) => output.error(`Running \`${harmless(command)}\` …\n`);
+      const begins = (command: string) => output.error(`Running \`${command}\` …\n`);
       const place = { cwd, env };
       const ended = await rerunChecks({ predicate, found, place, wall, abort, begins });
       return abort.aborted ? 'interrupted' : ended;

@@ -5,7 +5,6 @@ import type { Settings } from '../../config/settings-shape.ts';
 import type { Problem } from '../../domain/text/problem.ts';
 import { createRedactor, redactDeep } from '../../domain/text/secrets.ts';
 import type { WatchRequest } from '../../forge/watch.ts';
-import { harmless } from '../../platform/text.ts';
 import { type IssueLine, issueLine } from '../../report/issue-words.ts';
 import { createStopRequest } from '../../run/stop.ts';
 import { projectPaths } from '../../store/paths.ts';
@@ -152,7 +151,7 @@ function createShow({ output, env }: Call): (line: IssueLine) => void {
     const line = redactDeep(given, redact);
     if (output.json) return output.answer(`${JSON.stringify(line)}\n`);
     const news = issueLine({ ...line, runId: null });
-    if (shown.get(line.issue) !== news) output.human(`${pasteable(harmless(issueLine(line)), output)}\n`);
+    if (shown.get(line.issue) !== news) output.human(`${pasteable(issueLine(line), output)}\n`);
     shown.set(line.issue, news);
   };
 }
