@@ -24,7 +24,7 @@ import {
 } from './run-view.ts';
 import type { RunsFigures } from './runs-figures.ts';
 import { summaryLines } from './summary.ts';
-import { MARKDOWN_WORDS } from './words.ts';
+import { MARKDOWN_WORDS, tableCell } from './words.ts';
 
 const { say } = MARKDOWN_WORDS;
 
@@ -85,9 +85,9 @@ function boardTable({ lanes }: Board): readonly string[] {
       const { id, title, state, commit, iterations, returns, cost, why } = laneOutcome(lane);
       const standing = state === 'landed' || why === undefined ? state : `${state}: ${why}`;
       return row([
-        `${id} ${title}`,
-        standing,
-        commit?.slice(0, 12) ?? '',
+        say(`${id} ${title}`),
+        say(standing),
+        say(commit?.slice(0, 12) ?? ''),
         String(iterations),
         String(returns),
         cost === null ? '' : dollars(cost),
@@ -116,15 +116,12 @@ function iterationRow(iteration: IterationView): string {
     seconds.waiting > 0 ? duration(seconds.waiting) : '',
     usage?.cost === undefined ? '' : dollars(usage.cost),
     checks.length === 0 ? '' : `${green}/${checks.length}`,
-    outcomeWords(iteration) ?? 'not ended',
+    say(outcomeWords(iteration) ?? 'not ended'),
   ]);
 }
 
-/** What Ralph itself writes into a cell: `12.5 s`, `$0.10`, `3/4`, `stuck`. */
-const FIGURE = /^(?:[$<~]?[\d.,]+[/\w .]*|[a-z_]+|…)$/;
-
 function row(cells: readonly string[]): string {
-  return `| ${cells.map(cell => (FIGURE.test(cell) ? cell : say(cell)).replaceAll('|', '\\|')).join(' | ')} |`;
+  return `| ${cells.map(tableCell).join(' | ')} |`;
 }
 
 export function markdownOfAll({ runs, ...figures }: RunsFigures): string {
@@ -145,9 +142,9 @@ export function markdownOfAll({ runs, ...figures }: RunsFigures): string {
     '|---|---|---|--:|--:|--:|--:|',
     ...runs.map(run =>
       row([
-        run.id,
-        run.title ?? '',
-        `${standingWords(run.state, run.stopReason)}${trustMark(run.ledger)}`,
+        say(run.id),
+        say(run.title ?? ''),
+        say(`${standingWords(run.state, run.stopReason)}${trustMark(run.ledger)}`),
         String(run.iterations),
         run.cost === null ? '' : dollars(run.cost),
         run.tokens === null ? '' : compact(run.tokens),

@@ -4,6 +4,7 @@ import { createNotifications, type Notification, type Occasion } from '../domain
 import { startProcess } from '../platform/process.ts';
 import { outsideEnv } from '../platform/programs.ts';
 import { shellCommand } from '../platform/shell.ts';
+import { beginning, harmless } from '../platform/text.ts';
 import { phrase } from './phrases.ts';
 import { postJson } from './post.ts';
 
@@ -72,9 +73,9 @@ async function runCommand(
       ...outsideEnv(env, cwd),
       RALPH_OCCASION: occasion,
       RALPH_RUN_ID: runId,
-      RALPH_TITLE: redact(title ?? ''),
+      RALPH_TITLE: variable(redact(title ?? '')),
       RALPH_STOP_REASON: stopReason ?? '',
-      RALPH_MESSAGE: redact(message),
+      RALPH_MESSAGE: variable(redact(message)),
     },
     input: body,
     stdout() {},
@@ -88,6 +89,14 @@ async function runCommand(
   if (end.kind === 'exited' && end.code === 0) return;
   const how = end.kind === 'exited' ? `exit code ${end.code}` : end.kind;
   failed(phrase(redact(`the notify command failed (${how}) ${said}`)));
+}
+
+/** A variable may have 128 KiB, and a character four bytes. */
+const LONGEST = 30_000;
+
+/** What an agent says must not keep the command from being started, nor reach a terminal through it. */
+function variable(text: string): string {
+  return harmless(beginning(text, LONGEST));
 }
 
 /** Milliseconds before each try. */

@@ -11,7 +11,7 @@ import { resultSentence } from './ending-words.ts';
 import { counted, duration } from './numbers.ts';
 import { checkNoun } from './phrases.ts';
 import { checkLines, costWords, mutationLines, testLines } from './summary.ts';
-import { MARKDOWN_WORDS } from './words.ts';
+import { MARKDOWN_WORDS, tableCell } from './words.ts';
 
 const { say, code } = MARKDOWN_WORDS;
 
@@ -83,7 +83,6 @@ function criteriaLines(criteria: readonly ShownCriterion[]): readonly string[] {
 }
 
 function criteriaTable(criteria: readonly ShownCriterion[]): readonly string[] {
-  const cell = (text: string) => text.replaceAll('|', '\\|');
   return [
     '| acceptance criterion | what shows it |',
     '|---|---|',
@@ -91,7 +90,7 @@ function criteriaTable(criteria: readonly ShownCriterion[]): readonly string[] {
       const { story, text } = criterion;
       const name = story === undefined ? say(text) : `${say(story)}: ${say(text)}`;
       const shown = criterionWords(criterion, code);
-      return `| ${cell(name)} | ${shown === NOBODY ? `**${shown}**` : cell(shown)} |`;
+      return `| ${tableCell(name)} | ${shown === NOBODY ? `**${shown}**` : tableCell(shown)} |`;
     }),
     '',
   ];

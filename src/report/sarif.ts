@@ -79,9 +79,9 @@ function laneResult(lane: LaneOutcome, { ending }: RunView) {
   return [{ ruleId: 'not-landed', level: 'error', message, locations: [location('')] }];
 }
 
-/** In a message `[words](place)` would be a link. */
+/** In a message `[words](place)` would be a link, and a backslash before it may have been taken by another one. */
 function text(words: string): string {
-  return words.replace(/\[(?=[^\]]*\]\()/g, '\\[');
+  return words.replaceAll('](', '] (');
 }
 
 /** A code host needs a location for everything; where there is none it is the project itself. */

@@ -7,6 +7,7 @@ import { displayWidth, oneLine } from '../platform/text.ts';
 import { counted } from './numbers.ts';
 import { phrase, storyState } from './phrases.ts';
 import { hanging, type Mark, mark, paint, type Style } from './style.ts';
+import { tableCell } from './words.ts';
 
 export interface StoriesView {
   readonly list: StoryList;
@@ -105,7 +106,7 @@ export function archiveSummary(list: StoryList, { from, to, branch, claimed }: A
   const stories = list.userStories;
   const done = stories.filter(story => story.passes && !claimed.includes(story.id)).length;
   const reviews = stories.reduce((sum, story) => sum + story.reviewCount, 0);
-  const cell = (text: string) => oneLine(text, 200).replaceAll('|', '\\|');
+  const cell = (text: string) => tableCell(oneLine(text, 200));
   const rows = stories.map(story => {
     const state = stateOf(story, claimed.includes(story.id));
     const remarks = [story.notes ?? '', story.reviewFeedback].filter(text => text.trim() !== '').join(' · ');

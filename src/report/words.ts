@@ -42,6 +42,11 @@ function codeSpan(line: string): string {
   return `${fence}${pad}${line}${pad}${fence}`;
 }
 
+/** A bar ends the cell of a table, in code as well, unless a backslash stands before it that no other one has taken. */
+export function tableCell(text: string): string {
+  return text.replace(/\\*\|/g, found => `${'\\'.repeat((found.length - 1) | 1)}|`);
+}
+
 /** Text inside HTML and XML. */
 const ENTITIES: Readonly<Record<string, string>> = {
   '&': '&amp;',

@@ -2,6 +2,7 @@
 import { expect, test } from 'vitest';
 import type { RunEvent } from '../../src/domain/run/event.ts';
 import { createNotify } from '../../src/report/notify.ts';
+import { folder } from '../rig/repo.ts';
 import { loopResult, RUN_STARTED } from './events.ts';
 
 const STARTED: RunEvent = { ...RUN_STARTED, cwd: '/home/me/my shop' } as RunEvent;
@@ -50,4 +51,24 @@ test('a wait for a limit is notified at once, a short retry never', () => {
   });
   expect(terminal(STARTED, waiting('rate-limit'))).toContain('Waiting for a limit to reset: try later');
   expect(terminal(STARTED, waiting('transient'))).toBe('');
+});
+
+test.each([
+  ['a sign that no variable may hold', 'a\0b', 'ab'],
+  ['more than a variable may hold', 'x'.repeat(300_000), 'x'.repeat(100)],
+  ['something for the terminal', 'a\u001b]0;x\u0007b', 'ab'],
+])('what an agent says cannot keep the command from running: %s', async (_, detail, shown) => {
+  const { dir, path, read } = folder();
+  const failures: string[] = [];
+  const notify = createNotify({
+    ...{ on: [], cwd: dir, env: process.env, redact: text => text, failed: text => void failures.push(text) },
+    command: `printf '%s' "$RALPH_MESSAGE" > '${path('message')}'; cat > '${path('body')}'`,
+  });
+  notify.emit({ ...RUN_STARTED, cwd: dir, title: detail } as RunEvent);
+  notify.emit(ended(99, detail));
+  await notify.allSent();
+  expect(failures).toEqual([]);
+  expect(read('message')).toContain(shown);
+  expect(read('message')).not.toMatch(/[\u0000-\u0009\u001b]/);
+  expect(JSON.parse(read('body')).title).toBe(detail);
 });
