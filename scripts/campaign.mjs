@@ -28,6 +28,7 @@ const ROWS = [
   { name: 'lanes', what: `${kills} kills of parallel runs`, command: chaos('--parallel') },
   { name: 'forge', what: 'killed at requests to a forge', command: chaos('--forge') },
   { name: 'steps', what: 'killed at many events and in git', command: chaos('--every', '3') },
+  { name: 'workers', what: `${kills} kills of workers of a fleet`, command: chaos('--fleet') },
   { name: 'fleet', what: '1,000 units over 4 workers', command: ['node', 'bench/run.mjs', 'fleet'] },
 ];
 

@@ -3,7 +3,7 @@ import { renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { beginWithSubmodule, DECIDED, expectBoth, KINDS, LANDED, OWN } from '../rig/conflicts.ts';
-import { type FleetRig, fleetRig } from '../rig/fleet.ts';
+import { fleetRig, remoteFiles, timeless } from '../rig/fleet.ts';
 import { type LaneRig, landedFiles, laneRig, plain, rigFor, runParallel } from '../rig/lanes.ts';
 import { describeWithPostgres, sharedPostgres } from '../rig/postgres.ts';
 import { ralph } from '../rig/ralph.ts';
@@ -265,18 +265,6 @@ evil=$(${git} commit-tree -m evil -p FETCH_HEAD "$(git write-tree)"); git rm -qf
     expect(landed).toHaveLength(3);
   });
 });
-
-function remoteFiles({ remote }: FleetRig, unit: string): Readonly<Record<string, string>> {
-  const branch = `ralph/${unit}/_int`;
-  const names = remote.git('ls-tree', '-r', '--name-only', branch).trim().split('\n');
-  return timeless(Object.fromEntries(names.map(name => [name, remote.git('show', `${branch}:${name}`)])));
-}
-
-/** The log is written in the order in which stories land. */
-function timeless(files: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
-  const sorted = (files['ralph/progress.txt'] ?? '').split('\n').filter(Boolean).sort().join('\n');
-  return { ...files, 'ralph/progress.txt': sorted };
-}
 
 function expectOnce(lanes: LaneRig): void {
   const built = lanes

@@ -146,6 +146,19 @@ export function fleetRig(
   };
 }
 
+/** What has landed of a list. */
+export function remoteFiles({ remote }: FleetRig, unit: string): Readonly<Record<string, string>> {
+  const branch = `ralph/${unit}/_int`;
+  const names = remote.git('ls-tree', '-r', '--name-only', branch).trim().split('\n');
+  return timeless(Object.fromEntries(names.map(name => [name, remote.git('show', `${branch}:${name}`)])));
+}
+
+/** The log is written in the order in which stories land. */
+export function timeless(files: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  const sorted = (files['ralph/progress.txt'] ?? '').split('\n').filter(Boolean).sort().join('\n');
+  return { ...files, 'ralph/progress.txt': sorted };
+}
+
 /** Over one connection, as long as it lasts: to open one costs the server and us more than most questions. */
 function createSql(database: string): FleetRig['sql'] {
   let open: Promise<Client> | undefined;
