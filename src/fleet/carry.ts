@@ -1,6 +1,6 @@
 /**
  * What a unit needs to be continued elsewhere, as one commit: its tree holds the state of the run, its first parent the files as they are,
- * and that one's parent the commit that the branch stands on; its other parents hold what the run may go back to. It is pushed to a name
+ * and that one's parent the commit that the branch stands on; its other parents hold other trees that the run needs. It is pushed to a name
  * that only one holder of the unit writes.
  */
 import { appendFileSync, existsSync, lstatSync, mkdtempSync, rmSync } from 'node:fs';
@@ -20,7 +20,7 @@ import type { OwnGit } from '../workspace/own-git.ts';
 const IN_PROJECT = ['progress.md', 'stories'];
 const OUTSIDE = ['run.json', 'task.md', 'kept', 'kept-for-review', 'approvals.json'];
 
-/** `push` puts a commit into one of several places; `others`: trees that the run may go back to. */
+/** `push` puts a commit into one of several places; `others`: trees that the run needs beside its files. */
 export function createCarrier(
   own: OwnGit,
   paths: RunPaths,
@@ -69,13 +69,13 @@ export function createCarrier(
   };
 }
 
-/** One that is not here any more is left out: then the run says that it cannot go back. */
+/** One that is not here any more is left out: then the run says what it cannot do without it. */
 function createTreeCommits(own: OwnGit) {
   const made = new Map<string, string>();
   return async (trees: readonly string[]): Promise<readonly string[]> => {
     for (const tree of trees) {
       if (made.has(tree)) continue;
-      const commit = await own.commit({ tree, parents: [], message: 'Files of an earlier iteration' });
+      const commit = await own.commit({ tree, parents: [], message: 'Files of an earlier moment' });
       if (!isProblem(commit)) made.set(tree, commit);
     }
     return trees.flatMap(tree => made.get(tree) ?? []);

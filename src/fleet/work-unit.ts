@@ -1,6 +1,6 @@
 /** One worker and one unit, from the claim to its release: the place, the run, and what comes of it. */
 
-import { wayBackTrees } from '../domain/run/best.ts';
+import { neededTrees } from '../domain/run/best.ts';
 import type { RecordedEvent } from '../domain/run/event.ts';
 import { isRefusal } from '../domain/run/remote-answer.ts';
 import type { LoopResult } from '../domain/run/result.ts';
@@ -169,7 +169,7 @@ async function workOn(before: string | null, world: UnitWorld, held: Held): Prom
   const copy = copyLedger({
     after,
     figures: () => figures,
-    carry: createCarrier(place.own, paths, push, () => wayBackTrees(past)).carry,
+    carry: createCarrier(place.own, paths, push, () => neededTrees(past)).carry,
     write: progress =>
       writeProgress(database, unit, { ...progress, heard: heardIn(progress.lines, held.commands) }),
     refused(problem) {

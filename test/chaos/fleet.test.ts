@@ -2,8 +2,8 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { fleetRig, remoteFiles, timeless } from '../rig/fleet.ts';
-import { landedFiles, laneRig, plain, runParallel } from '../rig/lanes.ts';
+import { fleetRig, remoteFiles } from '../rig/fleet.ts';
+import { landedFiles, laneRig, plain, runParallel, whatLanded } from '../rig/lanes.ts';
 import { describeWithPostgres, sharedPostgres } from '../rig/postgres.ts';
 import { writeScript } from '../rig/repo.ts';
 import { generator } from './generator.ts';
@@ -16,7 +16,7 @@ const IN_ONE_RUN = 3;
 const MOST_PUSHES = 8;
 const SLOTS = 2;
 
-const CHECK = ['--check', 'test -f README.md'] as const;
+const CHECK = ['--check', 'test -f README.md', '--strict'] as const;
 const project = () => laneRig([plain('US-001'), plain('US-002'), plain('US-003', { dependsOn: ['US-001'] })]);
 
 /** Counted are pushes that the remote is about to take, and those that it has taken. */
@@ -60,7 +60,7 @@ describeWithPostgres('a list of stories whose workers are killed', () => {
     await runParallel(alone, '--parallel', String(SLOTS), ...CHECK);
     const what = `killed at ${places.join(', ')}`;
     expect(places, what).not.toEqual([]);
-    expect(remoteFiles(rig, unit), what).toEqual(timeless(landedFiles(alone, 'ralph/demo')));
+    expect(whatLanded(remoteFiles(rig, unit)), what).toEqual(whatLanded(landedFiles(alone, 'ralph/demo')));
     const landed = await rig.sql("select line from ralph.event where unit = $1 and type = 'landed'", unit);
     expect(landed, what).toHaveLength(3);
     // Only the turns that were under way are done again.

@@ -6,7 +6,15 @@ import { lookAt } from '../../src/store/overview.ts';
 import { projectPaths, runPaths } from '../../src/store/paths.ts';
 import { listRuns } from '../../src/store/run-file.ts';
 import { beginWithSubmodule, eitherSide } from '../rig/conflicts.ts';
-import { type LaneRig, landedFiles, laneRig, type ParallelResult, plain, resultIn } from '../rig/lanes.ts';
+import {
+  type LaneRig,
+  landedFiles,
+  laneRig,
+  type ParallelResult,
+  plain,
+  resultIn,
+  whatLanded,
+} from '../rig/lanes.ts';
 import { type Finished, startRalph } from '../rig/ralph.ts';
 import { generator } from './generator.ts';
 
@@ -110,25 +118,15 @@ function resultOf(end: Finished): ParallelResult {
   return resultIn(end.stdout);
 }
 
-/** What may not depend on who was first. */
 function outcomeOf(rig: LaneRig, { result }: CameTo) {
-  const { 'ralph/progress.txt': progress = '', sub, ...all } = landedFiles(rig, 'ralph/demo');
+  const { sub, ...all } = landedFiles(rig, 'ralph/demo');
   // Its commits, and where it is from, are others in each run.
   const files = Object.fromEntries(Object.entries(all).filter(([name]) => !/^(\.gitmod|sub\.)/.test(name)));
-  const list = JSON.parse(files['ralph/tasks.json'] ?? '{}').userStories;
   return {
     stopReason: result.stopReason,
     isSubmoduleBoth: sub === all['sub.both']?.trim(),
     lanes: result.lanes.map(({ id, state }) => `${id} ${state}`),
-    files: {
-      ...files,
-      'ralph/tasks.json': list.map((each: { id: string; reviewStatus: string; passes: boolean }) => [
-        each.id,
-        each.reviewStatus,
-        each.passes,
-      ]),
-    },
-    log: [...new Set(progress.split('\n').filter(line => / implement$/.test(line)))].sort(),
+    ...whatLanded(files),
     level: result.proof.level,
   };
 }

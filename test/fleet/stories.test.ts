@@ -251,7 +251,8 @@ evil=$(${git} commit-tree -m evil -p FETCH_HEAD "$(git write-tree)"); git rm -qf
     const rig = fleetRig(await postgres().createDatabase(), lanes);
     const gate = rig.gate('gate');
     lanes.does('US-002', 'review', `touch "$FLEET_AGENT/review"; read x < "${gate.path}"`);
-    const unit = await rig.submit(...CHECK);
+    // What a story began with is on record elsewhere only where its worker has put it there.
+    const unit = await rig.submit(...CHECK, '--strict');
     const one = rig.worker('one', '--slots', '2');
     await rig.until('a review', () => rig.reached('review'));
     lanes.does('US-002', 'review', ':');
@@ -263,6 +264,7 @@ evil=$(${git} commit-tree -m evil -p FETCH_HEAD "$(git write-tree)"); git rm -qf
     expect(remoteFiles(rig, unit)).toEqual(timeless(landedFiles(alone, 'ralph/demo')));
     const landed = await rig.sql("select line from ralph.event where unit = $1 and type = 'landed'", unit);
     expect(landed).toHaveLength(3);
+    expect(await rig.sql("select unit from ralph.event where line like '%inputsChanged%'")).toEqual([]);
   });
 });
 

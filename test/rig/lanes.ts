@@ -77,3 +77,15 @@ export function landedFiles({ project }: LaneRig, branch: string): Readonly<Reco
     ]),
   );
 }
+
+/** What may depend neither on who was first, nor on how often a turn was begun. */
+export function whatLanded(landed: Readonly<Record<string, string>>) {
+  const { 'ralph/progress.txt': progress = '', 'ralph/tasks.json': list = '{}', ...files } = landed;
+  const stories: readonly { id: string; reviewStatus: string; passes: boolean }[] =
+    JSON.parse(list).userStories;
+  return {
+    files,
+    stories: stories.map(({ id, reviewStatus, passes }) => `${id} ${reviewStatus} ${passes}`),
+    log: [...new Set(progress.split('\n').filter(line => / implement$/.test(line)))].sort(),
+  };
+}

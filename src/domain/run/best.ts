@@ -105,9 +105,13 @@ export function treeOf({ judged }: Pick<IterationState, 'judged'>): string | und
   return judged?.snapshot ?? judged?.files;
 }
 
-/** The trees that a run may still go back to, or is on its way to: whoever continues it needs them. */
-export function wayBackTrees({ best, restoring }: Pick<RunState, 'best' | 'restoring'>): readonly string[] {
-  const trees = [best && treeOf(best.at), restoring?.aside, restoring?.tree];
+/** The trees that whoever continues a run needs: what it may still go back to, or is on its way to, and what it began with. */
+export function neededTrees({
+  best,
+  restoring,
+  prepared,
+}: Pick<RunState, 'best' | 'restoring' | 'prepared'>): readonly string[] {
+  const trees = [best && treeOf(best.at), restoring?.aside, restoring?.tree, prepared?.start?.tree];
   return [...new Set(trees.filter(tree => tree !== undefined))];
 }
 
