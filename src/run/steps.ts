@@ -68,7 +68,7 @@ export interface Steps {
   /** What the iteration is for, where it is not all the same; asked when it begins and when it is over. */
   assignment?(): Pick<
     Extract<RunEvent, { readonly type: 'iteration-started' }>,
-    'mode' | 'story' | 'kept' | 'role' | 'agent'
+    'mode' | 'story' | 'kept' | 'reviewed' | 'unshown' | 'role' | 'agent'
   >;
   /** What the stories say after this turn; asked once, after `restore`, the checks and `look`. */
   stories?(iteration: number): StoryEvidence;

@@ -22,7 +22,7 @@ interface Checkpoint {
 }
 
 /** Changes with the shape of a state. */
-const VERSION = 4;
+const VERSION = 5;
 
 export interface Loaded {
   readonly state: RunState;

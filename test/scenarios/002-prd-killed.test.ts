@@ -1,5 +1,5 @@
 /** `ralph prd run`, killed in the middle of an iteration: what its agent left is not trusted by the next run. */
-import { appendFileSync, existsSync, readdirSync } from 'node:fs';
+import { appendFileSync, existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { projectPaths, runPaths } from '../../src/store/paths.ts';
@@ -7,7 +7,7 @@ import { STATES, story } from '../domain/stories/stories.ts';
 import { type FakeTurn, fakeAgent } from '../rig/fake-agent.ts';
 import { createGate } from '../rig/gate.ts';
 import { ralph, startRalph } from '../rig/ralph.ts';
-import type { Repo } from '../rig/repo.ts';
+import { folder, type Repo } from '../rig/repo.ts';
 import {
   approve,
   change,
@@ -116,6 +116,37 @@ describe('ralph resume', () => {
     expect([code, told.stopReason]).toEqual([0, 'all_stories_approved']);
     expect(modesOf(told)).toEqual(['implement US-001', 'review US-001']);
     expect(existsSync(project.path('.ralph-active'))).toBe(false);
+  });
+
+  test('shows the reviewer what the story changed, also where another process built it', async () => {
+    const project = prdRepo();
+    const { open: arrived, opened: turn } = createGate<FakeTurn>();
+    const also = () => project.write('work.txt', 'built before the kill\n');
+    const agent = await fakeAgent('claude', works(project, handIn(), { also }), each => arrived(each));
+    const run = startRalph(['prd', 'run', '--agent', 'claude'], { cwd: project.dir, path: [agent.bin] });
+    await turn;
+    run.process.kill('SIGKILL');
+    await run.finished;
+    const reviewer = await fakeAgent('claude', works(project, approve()));
+    expect((await resume(project, reviewer.bin)).code).toBe(0);
+    expect(reviewer.calls[0]?.input).toContain('+built before the kill');
+  });
+
+  test('reviews again what a check writes after the approval, when it was killed between the two', async () => {
+    const project = prdRepo();
+    const { dir } = folder('ralph-killed-');
+    const check = `grep -q '"approved"' ralph/tasks.json || exit 0
+if [ -e ${dir}/killed ]; then touch backdoor.js; else touch ${dir}/killed; kill -9 $(cat ${dir}/pid); fi`;
+    const agent = await fakeAgent('claude', works(project, handIn()), works(project, approve()));
+    const run = startRalph(
+      [...['prd', 'run', '--agent', 'claude', '--containment', 'off'], '-n', '2', '--check', check],
+      { cwd: project.dir, path: [agent.bin] },
+    );
+    writeFileSync(join(dir, 'pid'), String(run.process.pid));
+    expect((await run.finished).signal).toBe('SIGKILL');
+    const { code, stdout, stderr } = await resume(project, agent.bin);
+    expect(stderr).toContain('not approved: files changed after its review (backdoor.js)');
+    expect([code, JSON.parse(stdout).stopReason]).toEqual([1, 'max_iterations']);
   });
 
   test('does not trust what the agent left, with or without a word of it', async () => {

@@ -110,8 +110,10 @@ export function neededTrees({
   best,
   restoring,
   prepared,
-}: Pick<RunState, 'best' | 'restoring' | 'prepared'>): readonly string[] {
-  const trees = [best && treeOf(best.at), restoring?.aside, restoring?.tree, prepared?.start?.tree];
+  storyTrees = {},
+}: Pick<RunState, 'best' | 'restoring' | 'prepared' | 'storyTrees'>): readonly string[] {
+  const begun = [prepared?.start?.tree, ...Object.values(storyTrees)];
+  const trees = [best && treeOf(best.at), restoring?.aside, restoring?.tree, ...begun];
   return [...new Set(trees.filter(tree => tree !== undefined))];
 }
 

@@ -243,6 +243,9 @@ const EVENTS = {
     story: maybe(text),
     /** A name for the files that a review must leave as they are, kept in the run's folder. */
     kept: maybe(text),
+    /** The tree that a review is shown: what is approved is that one. And why it is not shown what changed. */
+    reviewed: maybe(text),
+    unshown: maybe(text),
     /** Who does it, where the roles of a run are given to different agents. */
     role: maybe(word<'implementer' | 'reviewer'>()),
     agent: maybe(text),

@@ -25,7 +25,7 @@ import {
   usageOf,
   usedIn,
 } from '../turn/usage.ts';
-import { afterReturn, type BestSoFar, bestAfter } from './best.ts';
+import { afterReturn, type BestSoFar, bestAfter, treeOf } from './best.ts';
 import type {
   EndedTurn,
   Judged,
@@ -79,6 +79,9 @@ export interface IterationState {
   readonly story?: string;
   /** The files that a review must leave as they are. */
   readonly kept?: string;
+  /** The tree that a review was shown, and why it was not shown what had changed. */
+  readonly reviewed?: string;
+  readonly unshown?: string;
   /** Milliseconds since 1970. */
   readonly startedAt: number;
   /** The last attempt, counted from 1, and whose stream it spoke. */
@@ -149,6 +152,8 @@ export interface RunState {
     /** Those that were approved in the list, and not in words. */
     readonly unsaid?: readonly string[];
   };
+  /** By story: the files that it was begun with. Absent: none was begun. */
+  readonly storyTrees?: Readonly<Record<string, string>>;
   /** What agents have asked the user, oldest first; absent: nothing. */
   readonly questions?: readonly AskedQuestion[];
   /** The latest result of each task of source control; absent: none was begun. */
@@ -448,13 +453,13 @@ function judgeAgain(state: RunState): RunState {
 
 function afterStart(
   { isOverruled: _, restored: __, ...state }: RunState,
-  { iteration, mode, story, kept, time }: Of<'iteration-started'>,
+  event: Of<'iteration-started'>,
 ): RunState {
   const { open } = state;
   const started: IterationState = {
-    number: iteration,
-    ...defined({ mode, story, kept }),
-    startedAt: time,
+    number: event.iteration,
+    ...pick(event, 'mode', 'story', 'kept', 'reviewed', 'unshown'),
+    startedAt: event.time,
     attempt: 1,
     attempts: [],
     hints: [],
@@ -465,7 +470,22 @@ function afterStart(
     clean: [],
     tasks: [],
   };
-  return { ...(open ? countWasted(state, open) : state), open: started };
+  const storyTrees = withStory(state, event);
+  return {
+    ...(open ? countWasted(state, open) : state),
+    ...(storyTrees && { storyTrees }),
+    open: started,
+  };
+}
+
+/** A story begins with what the iteration before it left. */
+function withStory(
+  { storyTrees, last, prepared }: Pick<RunState, 'storyTrees' | 'last' | 'prepared'>,
+  { mode, story }: Of<'iteration-started'>,
+): RunState['storyTrees'] {
+  const tree = last ? treeOf(last) : prepared?.start?.tree;
+  if (mode !== 'implement' || story === undefined || tree === undefined) return storyTrees;
+  return { [story]: tree, ...storyTrees };
 }
 
 function countWasted(state: RunState, { judged, counted, turn, attempts, soFar }: IterationState): RunState {

@@ -1,8 +1,9 @@
 /** What a reviewer gets that is not in the files: what Ralph's own checks said, and what changed since the story was begun. */
 import type { CheckResult } from '../../domain/checks/check.ts';
-import { treeOf } from '../../domain/run/best.ts';
+import type { IterationState } from '../../domain/run/state.ts';
 import type { ReviewFacts } from '../../domain/stories/prompt.ts';
 import { listSome } from '../../domain/text/feedback.ts';
+import { defined } from '../../domain/text/fields.ts';
 import { formatProblem, isProblem } from '../../domain/text/problem.ts';
 import { ACTIVE_FILE, type PrdPaths } from '../../store/prd-paths.ts';
 import { accumulatedDiff, unseenIn } from '../../workspace/diff.ts';
@@ -20,23 +21,17 @@ type ReviewContext = Pick<RunContext, 'cwd' | 'env' | 'settings' | 'past'> & {
 };
 
 export function createReviewFacts({ cwd, env, settings, past, prd }: ReviewContext) {
-  /** By story: the tree that it was begun on. */
-  const begun = new Map<string, string>();
   const seen = new Map<string, readonly CheckResult[]>();
   let unshown: string | undefined;
   let reviewed: string | undefined;
   /** By story: what the checks left after an earlier review of it, too. */
   const known = new Map<string, readonly string[]>();
   return {
-    /** Why the last reviewer was not shown what changed; undefined: it was, or had to look for itself. */
-    unshown: () => unshown,
-    /** Before the first iteration that builds it. */
-    async begin(story: string): Promise<void> {
-      if (begun.has(story)) return;
-      const { last, prepared } = past();
-      const tree = last ? treeOf(last) : prepared?.start?.tree;
-      const known = tree ?? (await statusNow({ cwd, env }))?.tree;
-      if (known !== undefined) begun.set(story, known);
+    /** The tree that the last reviewer was shown, and why not what changed; no reason: it was, or had to look for itself. */
+    shown: () => defined({ reviewed, unshown }),
+    /** Of a review whose turn was over when the run was cut off. */
+    recall(shown: Pick<IterationState, 'reviewed' | 'unshown'>): void {
+      ({ reviewed, unshown } = shown);
     },
     /** After an iteration that was for it. */
     saw(story: string | undefined, results: readonly CheckResult[]): void {
@@ -55,7 +50,7 @@ export function createReviewFacts({ cwd, env, settings, past, prd }: ReviewConte
     },
     /** `looked`: the last look, as long as nothing has touched the files since. */
     async of(story: string, looked: TreeStatus | undefined): Promise<ReviewFacts> {
-      const startTree = (await landedTree({ cwd, env })) ?? begun.get(story);
+      const startTree = (await landedTree({ cwd, env })) ?? past().storyTrees?.[story];
       const results = seen.get(story) ?? [];
       const facts = { results, protect: settings.protect };
       unshown = undefined;

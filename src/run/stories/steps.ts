@@ -80,8 +80,15 @@ export function storySteps(given: RunContext, worked: WorkedList): Steps {
     assignment() {
       const { mode, story } = keeper.assignment();
       const who = { role: roleOf(mode), agent: currentAgent(poolOf(parts, mode)).name };
+      const shown = mode === 'review' ? facts.shown() : {};
       const kept = prompts.kept();
-      return { mode, ...(story && { story: story.id }), ...who, ...(kept !== undefined && { kept }) };
+      return {
+        mode,
+        ...(story && { story: story.id }),
+        ...who,
+        ...(kept !== undefined && { kept }),
+        ...shown,
+      };
     },
     findings: iterations => ({
       stories: buildStoryReport(keeper.list(), iterations, policyOf(parts.settings), {
@@ -122,7 +129,6 @@ function createPrompts(parts: StoryContext, { keeper, guard, facts, checks, tree
       if (parts.sync || settings.scm?.tasks?.length) tree.touched();
       kept = mode === 'review' ? await beginReview(parts, guard, iteration) : undefined;
       if (mode !== 'review') guard.end();
-      if (mode === 'implement' && story) await facts.begin(story.id);
       const isPlain = speaksPlainly(poolOf(parts, mode), settings);
       const { maximumIterations: maxIterations } = settings;
       const terms = { maxIterations, ralphDir: prd.name, policy, rule, isPlain };
@@ -196,7 +202,7 @@ function createSteps(
     prover: checks,
     held: {
       restore(iteration) {
-        const applied = keeper.applyTurn(iteration, evidenceOf(parts, touched, facts.unshown()));
+        const applied = keeper.applyTurn(iteration, evidenceOf(parts, touched, facts.shown().unshown));
         missing = applied.missing;
         return applied.violations;
       },
@@ -244,7 +250,9 @@ function createBeginning(parts: StoryContext, { keeper, guard, facts, checks }: 
       const { open, last } = before;
       await checks.recall(before);
       if (last) facts.saw(last.story, last.checks);
-      if (open?.mode === 'review' && open.turn && !open.judged) await guard.begin(open.kept);
+      if (open?.mode !== 'review' || !open.turn || open.judged) return;
+      facts.recall(open);
+      await guard.begin(open.kept);
     },
     who() {
       const roster = poolOf(parts, keeper.assignment().mode);
