@@ -11,6 +11,8 @@ export interface Inner {
   readonly files: readonly string[];
   /** What such a script finds in $0, $1 and so on. */
   readonly positional?: readonly string[];
+  /** The folder that they run in, when that is not the one that the wrapper runs in. */
+  readonly folder?: string;
   /** Where they run, when that is not where the wrapper runs. */
   readonly place?: Call['place'];
   /** They cannot change the variables and the folder of the shell that started them. */

@@ -60,7 +60,7 @@ const QUIET_DEVICES = /^\/dev\/(?:null|zero|u?random|full|tty|stdin|stdout|stder
 const SECRET =
   /^(?:\.ssh(?:\/(?!config$|known_hosts)(?!.*\.pub$).*)?|\.aws(?:\/credentials.*)?|\.gnupg(?:\/.*)?|\.netrc|\.git-credentials|\.pypirc|\.npmrc|\.docker\/config\.json|\.kube\/config|\.config\/gh(?:\/.*)?|\.config\/gcloud(?:\/.*)?|\.azure(?:\/.*)?|\.password-store(?:\/.*)?|\.config\/op(?:\/.*)?|\.vault-token|\.pgpass|\.my\.cnf|\.(?:bash|zsh|python|psql|mysql|node_repl)_history|Library\/Keychains(?:\/.*)?|\.local\/share\/keyrings(?:\/.*)?|\.mozilla\/.*|\.config\/google-chrome(?:\/.*)?)$/;
 const SYSTEM_SECRET =
-  /^\/(?:etc\/(?:shadow|gshadow|sudoers|sudoers\.d\/.*|ssh\/ssh_host_.*_key)|proc\/(?:\d+|self|\*)\/(?:environ|mem)|root\/\.ssh(?:\/.*)?|var\/run\/secrets\/.*)-?$/;
+  /^\/(?:etc\/(?:shadow|gshadow|sudoers|sudoers\.d\/.*|ssh\/ssh_host_.*_key)|proc\/.*\/(?:environ|mem)|root\/\.ssh(?:\/.*)?|var\/run\/secrets\/.*)-?$/;
 const START_UP =
   /^(?:\.(?:bashrc|bash_profile|bash_login|bash_logout|bash_aliases|profile|zshrc|zshenv|zprofile|zlogin|zlogout|kshrc|cshrc|tcshrc|login|inputrc|xinitrc|xsession|xprofile|gitconfig|vimrc|tmux\.conf)|\.ssh\/(?:authorized_keys2?|config|rc|environment)|\.config\/(?:fish|autostart|systemd|git|nvim)(?:\/.*)?|Library\/LaunchAgents(?:\/.*)?|\.oh-my-zsh(?:\/.*)?|\.vim(?:\/.*)?|\.local\/share\/systemd(?:\/.*)?)$/;
 /** Ralph's own program and the loops of sessions; files that several agents obey. */
@@ -87,16 +87,27 @@ export function whereIs(given: string, cwd: string | undefined, around: Surround
 }
 
 /** `*` in the folder where one is. */
-function absolute(path: string, cwd: string | undefined, { home, root }: Surroundings): string | undefined {
+function absolute(given: string, cwd: string | undefined, { home, root }: Surroundings): string | undefined {
+  const path = given.replace(/^file:\/\//, '');
   if (/^[A-Za-z]:[\\/]?/.test(path)) return '/etc/windows'; // a drive of Windows is no part of a project here
   const tilde = /^~([^/]*)(.*)$/.exec(path);
   if (tilde)
     return trimmed(posix.normalize(tilde[1] ? `/home/${tilde[1]}${tilde[2]}` : `${home}${tilde[2]}`));
-  if (path.startsWith('/')) return trimmed(posix.normalize(path));
+  if (path.startsWith('/')) {
+    const real = (name: string) => posix.normalize(unaliased(name, cwd ?? root));
+    return trimmed(real(real(path)));
+  }
   const here = cwd ?? (/^\.\./.test(path) ? undefined : root);
   if (here === undefined) return undefined;
   const isAll = /^(?:\*+|\.\*|\.|\.\/|\{\*,\.\*\}|\.\[\^\.\]\*)$/.test(path);
   return trimmed(isAll ? here : posix.join(here, path));
+}
+
+/** Each process has a name for the root of all files, and one for the folder that it is in. */
+function unaliased(path: string, cwd: string): string {
+  return path.replace(/^\/proc\/(?!sys\/)[^/]+(?:\/task\/[^/]+)?\/(root|cwd)(?=\/|$)/, (_, which) =>
+    which === 'root' ? '/' : cwd,
+  );
 }
 
 function trimmed(path: string): string {

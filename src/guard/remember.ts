@@ -28,9 +28,9 @@ export function remember(call: Call, scope: Scope, notes: Notes, home: string | 
   if (name === 'set' && args.includes('--'))
     setPositional(scope, ['sh', ...args.slice(args.indexOf('--') + 1)]);
   if (name === 'cd' || name === 'pushd')
-    scope.cwd = changed(
+    scope.cwd = folderFrom(
       scope.cwd,
-      args.filter(word => !/^-[PLe@]+$/.test(word)),
+      args.find(word => !/^-[PLe@-]+$/.test(word)),
       home,
     );
   for (const path of downloaded(call)) notes.downloads.set(path.replace(/^\.\//, ''), call);
@@ -61,8 +61,9 @@ function downloaded(call: Call): readonly string[] {
   return [...writes, ...named, ...urls];
 }
 
-function changed(cwd: string | undefined, [to]: readonly string[], home = UNKNOWN): string | undefined {
-  const target = (to ?? '~').replace(/^~(?=\/|$)/, home);
+/** Where somebody is who goes there. */
+export function folderFrom(cwd: string | undefined, to = '~', home = UNKNOWN): string | undefined {
+  const target = to.replace(/^~(?=\/|$)/, home);
   if (target === '-' || target.startsWith('~') || /[\uFFFB\uFFFC]/.test(target)) return undefined;
   if (target.startsWith('/')) return target;
   return cwd === undefined ? undefined : `${cwd}/${target}`;

@@ -5,7 +5,7 @@
 import { forEachChild, parse, type Redirection, type SyntaxNode } from 'unbash';
 import { type Assigned, type Call, UNKNOWN } from './call.ts';
 import { printed } from './printed.ts';
-import { type Notes, remember, setPositional } from './remember.ts';
+import { folderFrom, type Notes, remember, setPositional } from './remember.ts';
 import { type Expander, expandWord, type Scope, textOf } from './words.ts';
 import { fedBy, innerOf, maybeNamed, maybeRuns } from './wrappers.ts';
 
@@ -33,6 +33,8 @@ const TOO_DEEP = 'it is nested too deeply to be judged';
 interface Walk extends Notes {
   readonly world: ShellWorld;
   readonly calls: Call[];
+  /** What a word does that is a function by now. */
+  readonly functions: Map<string, SyntaxNode>;
   trouble: string | undefined;
   bombs: boolean;
 }
@@ -59,6 +61,7 @@ export function readShell(script: string, world: ShellWorld): ScriptReading {
     calls: [],
     files: new Map(),
     downloads: new Map(),
+    functions: new Map(),
     trouble: undefined,
     bombs: false,
   };
@@ -105,15 +108,18 @@ function visit(walk: Walk, node: SyntaxNode, at: At): void {
       break;
     case 'Function':
       if (startsItself(node)) walk.bombs = true;
+      walk.functions.set(node.name.value, node.body);
       visit(walk, node.body, { ...at, scope: copy(at.scope) });
       break;
     case 'For':
       loop(walk, node, at);
       break;
-    case 'Redirected':
-      visit(walk, node.command, at);
-      bare(walk, redirected(walk, node.redirects, at), [], at);
+    case 'Redirected': {
+      const files = redirected(walk, node.redirects, at);
+      visit(walk, node.command, { ...at, input: files.input ?? at.input });
+      bare(walk, files, [], at);
       break;
+    }
     case 'CommandExpansion':
     case 'ProcessSubstitution':
     case 'ArithmeticCommandExpansion':
@@ -125,10 +131,10 @@ function visit(walk: Walk, node: SyntaxNode, at: At): void {
   }
 }
 
-/** Variables are set, or files written, without a command. */
+/** Variables are set, files written or read, without a command. */
 function bare(walk: Walk, files: Files, assigned: readonly Assigned[], at: At): void {
   for (const { name, value } of assigned) at.scope.vars.set(name, value);
-  if (assigned.length + files.writes.length === 0) return;
+  if (assigned.length + files.writes.length + files.reads.length === 0) return;
   const { place, from, into } = at;
   walk.calls.push({
     name: '',
@@ -221,6 +227,14 @@ function command(walk: Walk, node: CommandNode, at: At): void {
   };
   run(walk, words, about, at);
   const [name = '', ...args] = words;
+  const body = walk.functions.get(name);
+  if (body) {
+    const scope = copy(at.scope);
+    setPositional(scope, words);
+    walk.functions.delete(name); // one that calls itself is read once
+    visit(walk, body, { ...at, scope, input });
+    walk.functions.set(name, body);
+  }
   const passed = { ...at, from: [], into: [], input: printed({ ...about, name, args }) ?? input };
   const targets = node.redirects.flatMap(each => ('target' in each && each.target) || []);
   for (const { script } of substitutions([...node.args, ...targets], '>'))
@@ -275,17 +289,20 @@ function run(walk: Walk, words: readonly string[], about: Omit<Call, 'name' | 'a
   remember(call, at.scope, walk, walk.world.env.HOME);
   maybe(walk, call, about, at);
   const inner = innerOf(call, first);
+  const cwd =
+    inner.folder === undefined ? about.cwd : folderFrom(about.cwd, inner.folder, walk.world.env.HOME);
   const deeper = {
     ...at,
+    scope: inner.folder === undefined ? at.scope : { ...copy(at.scope), cwd },
     depth: at.depth + 1,
     place: inner.place ?? at.place,
     guessed: inner.guessed ?? false,
   };
   for (const argv of inner.commands) {
     if (deeper.depth > DEEPEST) walk.trouble ??= TOO_DEEP;
-    else run(walk, argv, { ...about, place: deeper.place, assigned: [] }, deeper);
+    else run(walk, argv, { ...about, cwd, place: deeper.place, assigned: [] }, deeper);
   }
-  const scope = inner.ownShell ? copy(at.scope) : at.scope;
+  const scope = inner.ownShell ? copy(deeper.scope) : deeper.scope;
   const own = { ...deeper, scope, from: [], into: [], input: call.input };
   if (inner.ownShell) for (const { name, value } of about.assigned) own.scope.vars.set(name, value);
   if (inner.positional) setPositional(own.scope, inner.positional);

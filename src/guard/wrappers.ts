@@ -126,11 +126,18 @@ const SPECIAL: Readonly<Record<string, (call: Call) => Inner>> = {
 };
 
 /** `-S TEXT` is split into words, also among other flags. */
-function env({ args }: Call): Inner {
+function env(call: Call): Inner {
+  const { args } = call;
+  const [folder] = values(
+    { ...call, args: args.slice(0, args.length - skipped(args, ENV).length) },
+    'C',
+    'chdir',
+  );
+  const where = folder === undefined ? {} : { folder };
   const at = args.findIndex(word => /^-[a-zA-Z]*S|^--split-string\b/.test(word));
-  if (at < 0) return runs(...skipped(args, ENV));
+  if (at < 0) return { ...runs(...skipped(args, ENV)), ...where };
   const own = (args[at] ?? '').replace(/^--split-string=?|^-[a-zA-Z]*?S/, '');
-  return { ...NOTHING, scripts: [[own, ...args.slice(at + 1)].join(' ').replaceAll('\\_', ' ')] };
+  return { ...NOTHING, ...where, scripts: [[own, ...args.slice(at + 1)].join(' ').replaceAll('\\_', ' ')] };
 }
 
 const MOST_LINES = 2_000;
@@ -291,8 +298,10 @@ function xargs(call: Call): Inner {
   });
   const from = call.from.at(-1);
   const text = stdinOf(call);
-  const mark = values(call, 'I', 'replace')[0] ?? (has(call, 'i', 'replace') ? '{}' : undefined);
-  const isByLine = mark !== undefined || has(call, 'd', 'delimiter', 'L', '0', 'null');
+  // Behind them are the flags of what it runs.
+  const flags = { ...call, args: call.args.slice(0, call.args.length - own.length) };
+  const mark = values(flags, 'I', 'replace')[0] ?? (has(flags, 'i', 'replace') ? '{}' : undefined);
+  const isByLine = mark !== undefined || has(flags, 'd', 'delimiter', 'L', '0', 'null');
   const more =
     text !== undefined
       ? text.split(isByLine ? /[\n\0]+/ : /[\s\0]+/).filter(Boolean)

@@ -9,7 +9,6 @@ import { resolve } from 'node:path';
 import { type HookAnswer, type HookInput, NOTHING, type ToolCall } from '../agents/dialect.ts';
 import { GUARDED } from '../agents/registry.ts';
 import type { GuardOrders } from '../domain/session/hook-orders.ts';
-import type { Json } from '../domain/text/json.ts';
 import { GUARD_REFUSED } from '../domain/turn/refusals.ts';
 import type { Finding, GuardWorld } from '../guard/guard.ts';
 import { tryTo } from '../platform/files.ts';
@@ -39,11 +38,12 @@ export function refusal(refused: readonly string[]): GuardVerdict {
   };
 }
 
-function judge(orders: GuardOrders, root: string, { tool, cwd }: HookInput): GuardVerdict {
+function judge(orders: GuardOrders, root: string, { tool, cwd: there }: HookInput): GuardVerdict {
   const uses = toolUses(tool);
   if (uses.length === 0) return { answer: NOTHING, refused: [], warned: [] };
   const { judgeCommand, judgeRead, judgeWrite, sentenceOf } = loadBeside('ralph-guard');
-  const world = worldOf(orders, root, cwd);
+  const cwd = resolve(there || root, folderIn(tool) ?? '');
+  const world = { ...worldOf(orders, root, there), cwd };
   const findings = uses.flatMap((use): readonly Finding[] => {
     if (use.kind === 'shell') return judgeCommand(use.command, world);
     return use.kind === 'write' ? judgeWrite(use.path, world) : judgeRead(use.path, world);
@@ -91,30 +91,40 @@ type ToolUse =
 
 const SHELL = /bash|shell|exec|terminal|command|powershell|^run_|_run$/i;
 const WRITES = /write|edit|create|replace|patch|notebook|delete|remove|move|rename|insert/i;
-const READS = /read|view|cat|open_file/i;
+const READS = /read|view|cat|open_file|grep|search/i;
 
 /** Empty for a tool that is none of these. A command that is no text at all is an error: nobody could judge it. */
 function toolUses({ name, input }: ToolCall): readonly ToolUse[] {
-  const patch = textAt(input, 'patch', 'patchText', 'input') ?? '';
-  const patched = patch.startsWith('*** Begin Patch') ? patchedFiles(patch) : [];
+  const patches = [input.patch, input.patchText, input.input].filter(isPatch);
+  const patched = patches.flatMap(patchedFiles);
   const command = input.command ?? input.cmd ?? input.script;
-  const isPatch = typeof command === 'string' && command.startsWith('*** Begin Patch');
-  if (isPatch) return patchedFiles(command);
-  if (command !== undefined && (SHELL.test(name) || !hasPath(input)))
+  if (isPatch(command)) return patchedFiles(command);
+  const paths = pathsIn(input);
+  if (command !== undefined && (SHELL.test(name) || paths.length === 0))
     return [{ kind: 'shell', command: commandText(command) }];
-  const path = textAt(input, ...PATHS);
-  if (path === undefined) return patched;
-  if (WRITES.test(name)) return [...patched, { kind: 'write', path }];
-  return READS.test(name) ? [...patched, { kind: 'read', path }] : patched;
+  const kind = WRITES.test(name) ? 'write' : READS.test(name) ? 'read' : undefined;
+  return [...patched, ...(kind === undefined ? [] : paths.map((path): ToolUse => ({ kind, path })))];
 }
 
-const PATHS = ['file_path', 'filePath', 'path', 'notebook_path', 'absolute_path', 'target_file', 'filename'];
+/** What hosts and their tools call a file: `file_path`, `notebook_path`, `target_file`, `paths`, `destination`. */
+const NAMES_FILE = /(?:path|file|filename)s?$|^(?:source|destination|uri|include)$/i;
 
-const hasPath = (input: Json) => textAt(input, ...PATHS) !== undefined;
+/** The values of all fields with such a name, however deep. */
+function pathsIn(value: unknown, field = ''): readonly string[] {
+  if (typeof value === 'string') return NAMES_FILE.test(field) ? [value] : [];
+  if (Array.isArray(value)) return value.flatMap(each => pathsIn(each, field));
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([name, each]) => pathsIn(each, name));
+}
 
-function textAt(input: Json, ...keys: readonly string[]): string | undefined {
-  const found = keys.map(key => input[key]).find(value => typeof value === 'string');
-  return typeof found === 'string' ? found : undefined;
+const NAMES_FOLDER = /^(?:work(?:ing)?_?)?dir(?:ectory|_path)?$|^cwd$/i;
+
+/** Where a command is to run, if its tool is told that. */
+function folderIn({ input }: ToolCall): string | undefined {
+  const found = Object.entries(input).find(
+    ([field, value]) => NAMES_FOLDER.test(field) && typeof value === 'string',
+  );
+  return found && String(found[1]);
 }
 
 /** Some hosts give commands as words: `["bash", "-lc", "…"]`. */
@@ -125,6 +135,9 @@ function commandText(command: unknown): string {
   }
   throw new Error('its command is no text');
 }
+
+const isPatch = (text: unknown): text is string =>
+  typeof text === 'string' && /^\s*\*\*\* Begin Patch/.test(text);
 
 function patchedFiles(patch: string): readonly ToolUse[] {
   const names = [...patch.matchAll(/^\*\*\* (?:Add File|Update File|Delete File|Move to): (.+)$/gm)];

@@ -123,6 +123,12 @@ Object.assign(CARRIERS, {
   'script, with a long flag': text => `script --command '${text}' /dev/null`,
   'yarn exec': text => `yarn exec '${text}'`,
   'cargo, a setting': text => `cargo --config 'build.rustc-wrapper="${text}"' build`,
+  'a function with an argument': text => `f() { eval "$1"; }; f '${text}'`,
+  'a function with all of them': text => `f() { sh -c "$*"; }; f ${text}`,
+  'a loop over what it reads': text => `while read -r x; do eval "$x"; done <<< '${text}'`,
+  'a group that gets it': text => `{ read -r x; eval "$x"; } <<< '${text}'`,
+  'taskset with a list': text => `taskset -c 0 sh -c '${text}'`,
+  'taskset with a mask': text => `taskset 1 sh -c '${text}'`,
   m4: text => `m4 <<< 'syscmd(${text})'`,
   julia: text => `julia -e 'run(\`${text}\`)'`,
   gnuplot: text => `gnuplot -e 'system("${text}")'`,
@@ -175,7 +181,34 @@ test.each([
   'patch -p1 <<E\n--- a/test/a.test.ts\n+++ b/test/a.test.ts\n@@ -1 +1 @@\n-a\n+b\nE',
   'git checkout-index -f test/a.test.ts',
   'git update-index --assume-unchanged test/a.test.ts',
+  'cd -- test; : > a.test.ts',
+  "env -C test sh -c ': > a.test.ts'",
+  'env --chdir=test tee a.test.ts',
+  'f() { rm "$1"; }; f test/a.test.ts',
+  'echo test/a.test.ts | xargs sed -i s/a/b/',
+  ": > 'test/a\nb'",
+  "apply_patch <<'E'\n*** Begin Patch\n*** Update File: test/a.test.ts\n+x\n*** End Patch\nE",
+  "apply_patch '*** Begin Patch\n*** Delete File: test/a.test.ts\n*** End Patch'",
 ])('protected: %s', command => {
+  expect(judgeCommand(command, WORLD)[0]).toMatchObject({ tier: 'block' });
+});
+
+/** Whatever reads it. */
+test.each([
+  'while read l; do echo $l; done < ~/.ssh/id_rsa',
+  'exec 3< ~/.netrc; cat <&3',
+  'mapfile -t a < ~/.netrc',
+  'echo "$(< ~/.ssh/id_rsa)"',
+  'rev < ~/.netrc',
+  'cat file:///home/you/.netrc',
+  'curl file:///home/you/.netrc',
+  'cat /proc/self/root/home/you/.netrc',
+  'cat /proc/1/root/etc/shadow',
+  'cat /proc/self/cwd/../.netrc',
+  'cat /proc/thread-self/environ',
+  'cat /proc/self/task/1/environ',
+  'cat /proc/$PPID/environ',
+])('a secret: %s', command => {
   expect(judgeCommand(command, WORLD)[0]).toMatchObject({ tier: 'block' });
 });
 
@@ -198,6 +231,14 @@ test.each([
   'find src -name "*.ts" | xargs -I{} grep -l foo {}',
   'watch -n 2 npm test',
   'source ./env.sh',
+  'f() { npm test "$1"; }; f a; f b',
+  'while read -r f; do wc -l "$f"; done < files.txt',
+  'f() { [ "$1" = 0 ] || f $(($1 - 1)); }; f 9',
+  'ls src | xargs grep -i foo',
+  'env -C src npm test',
+  'ralph status',
+  'ralph log --follow',
+  'cat /proc/cpuinfo',
   '. venv/bin/activate',
   'ls | xargs -n1 echo',
   "awk -v n='rm -rf /' '$1 == n' log",

@@ -23,7 +23,6 @@ export const WRAPPERS: Readonly<Record<string, Wrapper>> = {
   pkexec: { valued: '--user' },
   nice: { valued: '-n --adjustment' },
   ionice: { valued: '-c -n -p' },
-  taskset: { valued: '-c', skip: 1 },
   time: { valued: '-f -o' },
   timeout: { valued: '-s -k --signal --kill-after', skip: 1 },
   gtimeout: { valued: '-s -k', skip: 1 },

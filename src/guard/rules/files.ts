@@ -57,11 +57,15 @@ const deletes =
 const copied: Paths = (call, paths) => [...paths.slice(-1), ...values(call, 't', 'target-directory')];
 
 /** The files that a patch names. */
-function patched({ input = '' }: Call): readonly string[] {
-  return [...input.matchAll(PATCHED)].flatMap(([, path = '']) => [path, path.replace(/^[^/]*\//, '')]);
+function patched({ input = '', args }: Call): readonly string[] {
+  return [...[...args, input].join('\n').matchAll(PATCHED)].flatMap(([, path = '']) => [
+    path,
+    path.replace(/^[^/]*\//, ''),
+  ]);
 }
 
-const PATCHED = /^(?:---|\+\+\+|(?:rename|copy) (?:from|to)|diff --git .*(?= b\/)) "?([^\t\n"]+)/gm;
+const PATCHED =
+  /^(?:---|\+\+\+|(?:rename|copy) (?:from|to)|diff --git .*(?= b\/)|\*\*\* (?:(?:Add|Update|Delete) File|Move to):) "?([^\t\n"]+)/gm;
 
 /** Files of the work tree or of the index that git changes, by subcommand; a branch is none. */
 const GIT_WRITES: Readonly<Record<string, Paths>> = {
@@ -88,6 +92,7 @@ function gitWrites(call: Call): readonly string[] {
 const WRITTEN: Readonly<Record<string, Paths>> = {
   ...rows('tee touch truncate unlink shred mkfifo rm ed ex vim vi nano sponge', all),
   patch: (call, paths) => (has(call, 'dry-run') ? [] : [...paths.slice(0, 1), ...patched(call)]),
+  apply_patch: patched,
   git: gitWrites,
   ...rows('cp ln install rsync scp', copied),
   mv: (call, paths) => [...copied(call, paths), ...paths.slice(0, -1)],

@@ -115,6 +115,7 @@ export const NETWORK_RULES: readonly Rule[] = [
   rule('no-host-check', [5, 'warn'], 'ssh scp sftp', call => /StrictHostKeyChecking[= ]no|UserKnownHostsFile[= ]\/dev\/null/i.test(target(call)), ['it does not look who answers', 'Leave the check of the host on.']),
 
   rule('read-secret', [6, 'block'], READERS, readsSecret, SHOWS),
+  rule('redirect-secret', [6, 'block'], '', (call, scene) => readsSecret({ ...call, name: '', args: [] }, scene), SHOWS),
   rule('read-dotenv', [6, 'warn'], 'cat less more head tail bat nl strings base64 xxd od hexdump curl', call => call.place === 'here' && reads(call).some(isDotEnv), ['it shows the secrets of the project', 'Read .env.example, or only the names: cut -d= -f1 .env.']),
   rule('dump-environment', [6, 'warn'], 'env printenv export set declare', call => dumpsEnv(call) && !call.into.some(name => /^(?:[ef]?grep|rg|ag|wc|cut|awk|sed)$/.test(name)), ['it prints every variable, secrets too', 'Print the one that you need: printenv NAME.']),
   rule('echo-secret', [6, 'warn'], 'echo printf printenv', call => (call.into.length === 0 && SECRET_NAME.test(call.written)) || (call.name === 'printenv' && SECRET_NAME.test(`$${operands(call)[0] ?? ''}`)), ['it prints a secret', 'Test whether it is set: [ -n "$NAME" ].']),

@@ -96,6 +96,7 @@ export const SYSTEM_RULES: readonly Rule[] = [
   rule('power', [14, 'block'], 'shutdown reboot halt poweroff init telinit systemctl', call => (call.name === 'systemctl' ? /^(?:poweroff|reboot|halt|suspend|hibernate|kexec)$/.test(operands(call)[0] ?? '') : /^(?:init|telinit)$/.test(call.name) ? /^[0156s]$/i.test(call.args[0] ?? '') : !has(call, 'help', 'version') && !(call.name === 'shutdown' && has(call, 'c'))), ['it switches the machine off', 'Leave the machine running.']),
   rule('kill-all', [14, 'block'], 'kill killall pkill skill', call => killsAll(call), KILLS),
   rule('kill-ralph', [14, 'block'], 'pkill killall kill', (call, { around }) => (call.name === 'kill' ? /\$PPID/.test(call.args.join(' ')) : operands(call).some(each => /^(?:ralph|node .*ralph)/.test(each) || around.agents.commands.some(name => each.startsWith(name)))), ['it ends the agent or Ralph itself', 'Say that you are done; the run ends by itself.']),
+  rule('steer-ralph', [14, 'block'], 'ralph', call => steers(call), ['only the user may steer a run or a loop', 'Say that you are done, or why you cannot continue; the run ends by itself.']),
   rule('kill-common', [14, 'warn'], 'killall pkill', call => !has(call, 'f', 'full') && operands(call).some(each => /^(?:node|bun|deno|python3?|java|bash|sh|zsh|docker|dockerd|postgres|mysqld|redis-server|sshd|ssh)$/.test(each)), ['it ends every process of that name, also those of others', 'End the one that you started, by its number.']),
   rule('trace', [14, 'warn'], 'gdb strace ltrace lldb dtrace', call => has(call, 'p', 'pid'), ['it looks into a running process', 'Debug a process that you start yourself.']),
 
@@ -103,6 +104,16 @@ export const SYSTEM_RULES: readonly Rule[] = [
   rule('at', [15, 'block'], 'at batch', call => !has(call, 'l', 'c', 'V') && (call.from.length > 0 || call.reads.length > 0 || call.input !== undefined || call.args.length > 0), AGAIN),
   rule('enable-service', [15, 'block'], 'systemctl launchctl update-rc.d chkconfig schtasks loginctl sc pm2 rc-update', call => isPersistent(call), AGAIN),
 ];
+
+/** What ends a run or a loop, begins another one in its place, or speaks in the name of the user. */
+function steers({ args }: Call): boolean {
+  const words = args.filter(
+    (word, at) => !word.startsWith('-') && !/^(?:-C|--cwd)$/.test(args[at - 1] ?? ''),
+  );
+  return /^(?:cancel|pause|continue|tell|answer|hook|continue-here|uninstall|prune|session (?:cancel|start))(?: |$)/.test(
+    words.join(' '),
+  );
+}
 
 function isRootShell(call: Call): boolean {
   const { name } = call;
