@@ -119,7 +119,7 @@ function pathsIn(value: unknown, field = ''): readonly string[] {
 
 const NAMES_FOLDER = /^(?:work(?:ing)?_?)?dir(?:ectory|_path)?$|^cwd$/i;
 
-/** Where a command is to run, if its tool is told that. */
+/** The folder that its command is to run in, if it names one. */
 function folderIn({ input }: ToolCall): string | undefined {
   const found = Object.entries(input).find(
     ([field, value]) => NAMES_FOLDER.test(field) && typeof value === 'string',
