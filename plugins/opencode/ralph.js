@@ -7,7 +7,7 @@
  * continuation is put in as soon as the step has ended.
  */
 import { spawn } from 'node:child_process';
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -164,14 +164,22 @@ function loopFiles(directory) {
 /** A loop of this very session that is awake. */
 function hasOwnLoop(directory, session) {
   return loopFiles(directory).some(file => {
-    try {
-      const text = readFileSync(file, 'utf8');
-      return text.includes(`\nsession_id: ${JSON.stringify(session)}\n`) && text.includes('\nactive: true\n');
-    } catch {
-      return false;
-    }
+    const text = textOf(file);
+    return text.includes(`\nsession_id: ${JSON.stringify(session)}\n`) && text.includes('\nactive: true\n');
   });
 }
+
+/** '': there is none. A device or a pipe, such as a link in a repository may lead to, would keep OpenCode waiting. */
+function textOf(file) {
+  try {
+    const found = statSync(file);
+    return found.isFile() && found.size <= LONGEST ? readFileSync(file, 'utf8') : '';
+  } catch {
+    return '';
+  }
+}
+
+const LONGEST = 1024 * 1024;
 
 /** An error keeps the tool from running; so does a guard that does not answer. */
 async function guard(cwd, session, tool, args) {
@@ -188,13 +196,8 @@ async function guard(cwd, session, tool, args) {
 function isGuarded(directory) {
   const { RALPH_HOOKS: orders } = process.env;
   if (orders) return orders.includes('"guard"');
-  return ['settings.json', 'settings.local.json'].some(name => {
-    try {
-      return readFileSync(join(directory, '.ralph', name), 'utf8').includes('"guard"');
-    } catch {
-      return false;
-    }
-  });
+  const files = ['settings.json', 'settings.local.json'].map(name => join(directory, '.ralph', name));
+  return files.some(file => textOf(file).includes('"guard"'));
 }
 
 /** The answer of the hook program; nothing at all when it fails, so that the agent passes. */

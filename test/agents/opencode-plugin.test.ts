@@ -1,5 +1,6 @@
 /** What Ralph's plugin gives OpenCode to know of its commands. The same in its real terminal: `test/hosts/terminal-opencode.test.ts`. */
-import { readdirSync } from 'node:fs';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { mkdirSync, readdirSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { folder } from '../rig/repo.ts';
@@ -42,4 +43,15 @@ test('what is typed behind a command arrives as it is, and never in a template t
   const others = [{ type: 'text', text: 'x' }];
   await hooks['command.execute.before']({ command: 'other', arguments: words }, { parts: others });
   expect(others).toEqual([{ type: 'text', text: 'x' }]);
+});
+
+test('settings that are a named pipe keep no tool waiting', () => {
+  const { dir, path } = folder();
+  mkdirSync(path('.ralph'));
+  execFileSync('mkfifo', [path('.ralph/settings.json')]);
+  const program = `import { RalphPlugin } from ${JSON.stringify(join(ROOT, 'plugins/opencode/ralph.js'))};
+    const hooks = await RalphPlugin({ client: {}, directory: ${JSON.stringify(dir)} });
+    await hooks['tool.execute.before']({ sessionID: 's', tool: 'bash' }, { args: {} });`;
+  const { status } = spawnSync(process.execPath, ['--input-type=module', '-e', program], { timeout: 10_000 });
+  expect(status).toBe(0);
 });
