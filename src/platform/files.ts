@@ -90,8 +90,7 @@ function replace(path: string, content: string | Uint8Array, { mode, folder, flu
 export function writeOver(path: string, content: string): boolean {
   const found = lstatSync(path, { throwIfNoEntry: false });
   if (!found) return false;
-  if (found.isDirectory()) renameSync(path, `${beside(path)}.changed`);
-  if (!found.isFile() || found.nlink > 1) {
+  if (removeOdd(path) || found.nlink > 1) {
     writeWhole(path, content);
     return true;
   }
@@ -169,6 +168,7 @@ function removeQuietly(path: string): void {
 export function linkOver(existing: string, path: string): void {
   if (!existsSync(existing)) return;
   ensureFolder(dirname(path));
+  removeOdd(path);
   if (!existsSync(path) && isLinked(existing, path)) return;
   const temporary = beside(path);
   try {
@@ -195,11 +195,15 @@ function beside(path: string): string {
   return `${path}.${process.pid}-${counter++}.tmp`;
 }
 
-/** Whoever put a link where a file of ours will be wants us to write to where it leads; at a named pipe we would wait for a reader. */
+/**
+ * Whoever put a link where a file of ours will be wants us to write to where it leads; at a named pipe we would wait for a reader. A folder is
+ * moved aside.
+ */
 export function removeOdd(path: string): boolean {
   const found = lstatSync(path, { throwIfNoEntry: false });
-  if (!found || found.isFile() || found.isDirectory()) return false;
-  rmSync(path);
+  if (!found || found.isFile()) return false;
+  if (found.isDirectory()) renameSync(path, `${beside(path)}.changed`);
+  else rmSync(path);
   return true;
 }
 

@@ -189,7 +189,7 @@ export function openMirror(own: RunPaths, runs: readonly string[]): Mirror {
     repair(iteration) {
       const { isReplaced, odd } = clearWay(own, iteration);
       const links = [...besides.filter(setAside), ...odd].map(
-        path => `${relative(project.root, path)} was replaced by what is no file`,
+        path => `${relative(project.root, path)} was replaced`,
       );
       const now = stampsOf(own);
       const suspects = COPIES.filter(copy =>
@@ -237,22 +237,21 @@ function stampOf(path: string): string {
 export function clearWay(own: RunPaths, iteration: number) {
   const { project } = own;
   const isReplaced = [project.folder, project.runs, own.folder].filter(setAside).length > 0;
-  return { isReplaced, odd: oddIn(own, iteration) };
+  const [now, next] = [own.iteration(iteration), own.iteration(iteration + 1)];
+  const folders = [dirname(now.folder), now.folder, now.checks, next.folder, next.checks];
+  const odd = [...folders.filter(setAside), ...[own.folder, ...folders].flatMap(oddIn)];
+  return { isReplaced, odd };
 }
 
 /**
  * Links, pipes: Ralph makes none in the folder of a run. Those that are found where it writes now, and where it writes next, are removed: of earlier
  * iterations nothing is written any more, and to look at all of them would cost more with each one.
  */
-function oddIn(paths: RunPaths, iteration: number): readonly string[] {
-  const [now, next] = [paths.iteration(iteration), paths.iteration(iteration + 1)];
-  return [paths.folder, now.folder, now.checks, next.folder, next.checks].flatMap(folder => [
-    ...(removeOdd(folder) ? [folder] : []),
-    ...(tryTo(() => readdirSync(folder, { withFileTypes: true })) ?? [])
-      .filter(entry => !entry.isFile() && !entry.isDirectory())
-      .map(entry => join(folder, entry.name))
-      .filter(removeOdd),
-  ]);
+function oddIn(folder: string): readonly string[] {
+  return (tryTo(() => readdirSync(folder, { withFileTypes: true })) ?? [])
+    .filter(entry => !entry.isFile() && !entry.isDirectory())
+    .map(entry => join(folder, entry.name))
+    .filter(removeOdd);
 }
 
 function isLink(path: string): boolean {

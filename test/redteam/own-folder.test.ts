@@ -47,13 +47,13 @@ async function linked(arena: Arena, script: string, flags: readonly string[] = [
 
 const PLACES = ['.ralph', '.ralph/runs', '$R', '$R/iterations', '$R/iterations/0001'];
 
-/** Whoever opens it waits for ever. */
-function piped(iterations: readonly string[]): string {
+/** In place of each file that Ralph writes; whoever opens a pipe waits for ever. */
+function standing(iterations: readonly string[], what: string, more = ''): string {
   const files = [...NAMES, 'checks/true.log'].flatMap(name =>
     iterations.map(number => `iterations/${number}/${name}`),
   );
   const all = [...files, 'hook-notes.jsonl', 'progress.md'].map(name => `"$R/${name}"`);
-  return `for f in ${all.join(' ')}; do mkdir -p "$(dirname "$f")"; rm -rf "$f"; mkfifo "$f"; done`;
+  return `for f in ${all.join(' ')}${more}; do mkdir -p "$(dirname "$f")"; rm -rf "$f"; ${what}; done`;
 }
 
 attacks('Where Ralph writes', [
@@ -80,7 +80,18 @@ attacks('Where Ralph writes', [
   {
     name: 'A named pipe waits at a file that Ralph will write in this iteration or the next',
     held: EVERYWHERE,
-    attempt: arena => linked(arena, piped(['0001', '0002'])),
+    attempt: arena => linked(arena, standing(['0001', '0002'], 'mkfifo "$f"')),
+  },
+  {
+    name: 'A folder stands where Ralph will write a file, or a file where it needs a folder',
+    held: EVERYWHERE,
+    async attempt(arena) {
+      const folders = '"$R/iterations/0001/checks" "$R/iterations/0002" "$R/iterations"'.split(' ');
+      for (const place of folders)
+        if (!(await linked(arena, `mkdir -p "$R/iterations/0001"; rm -rf ${place}; echo x > ${place}`)))
+          return false;
+      return linked(arena, standing(['0001', '0002'], 'mkdir -p "$f/x"', ' .ralph/ralph-progress.md'));
+    },
   },
   {
     name: 'A check puts a link in place of the folder of its log, or of the progress',
