@@ -157,5 +157,7 @@ function linkAt(text: string, at: number, close: Close, nested: number): Found {
   const url = text.slice(middle + 2, end);
   if (!/^https?:\/\/\S+$/.test(url)) return undefined;
   const spans = parseSpans(text.slice(at + 1, middle), Math.max(nested + 1, MOST_NESTED - 1));
-  return { span: { kind: 'link', url, spans: spans.filter(span => span.kind !== 'link') }, end: end + 1 };
+  // Words that are an address themselves must not lead to another one.
+  if (spans.some(({ kind }) => kind === 'link')) return undefined;
+  return { span: { kind: 'link', url, spans }, end: end + 1 };
 }

@@ -38,6 +38,16 @@ describe('spans', () => {
     ['a `b*c*` d', [text('a '), { kind: 'code', text: 'b*c*' }, text(' d')]],
     ['**a *b***', [{ kind: 'strong', spans: [text('a *b')] }, text('*')]],
     ['_a_', [{ kind: 'em', spans: [text('a')] }]],
+    [
+      '[https://a.example](https://b.example)',
+      [
+        text('['),
+        { kind: 'link', url: 'https://a.example', spans: [text('https://a.example')] },
+        text(']('),
+        { kind: 'link', url: 'https://b.example', spans: [text('https://b.example')] },
+        text(')'),
+      ],
+    ],
     ['snake_case_name and 2 * 3 * 4', [text('snake_case_name and 2 * 3 * 4')]],
     [
       'see [the **docs**](https://a.example/x), ok',
