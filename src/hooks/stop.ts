@@ -24,6 +24,7 @@ import { formatFeedback } from '../domain/text/feedback.ts';
 import { defined, pick } from '../domain/text/fields.ts';
 import { isProblem } from '../domain/text/problem.ts';
 import { blockedIn, type Claim, claimIn } from '../domain/turn/claim.ts';
+import { systemClock } from '../platform/clock.ts';
 import {
   changeSession,
   endSession,
@@ -54,6 +55,7 @@ interface Stop {
   readonly input: HookInput;
   readonly effects: Effects;
   readonly file: SessionFile;
+  readonly began: number;
 }
 
 export async function onStop(
@@ -62,6 +64,7 @@ export async function onStop(
   input: HookInput,
   effects: Effects = EFFECTS,
 ): Promise<HookAnswer> {
+  const began = systemClock.ticks();
   const files = listSessions(root);
   const found = sessionIn(files, input.sessionId);
   if (!found) {
@@ -71,9 +74,9 @@ export async function onStop(
   // Another prompt, or none of the loop's turns. A sub-agent will bring its own turn.
   const { active } = found.state;
   if (!active || isElsewhere(found.state, input.promptId) || input.inSubagent) return NOTHING;
-  const file = await withRun({ root, dialect, input, effects, file: found });
+  const file = await withRun({ root, dialect, input, effects, file: found, began });
   if (!file) return NOTHING;
-  const stop: Stop = { root, dialect, input, effects, file };
+  const stop: Stop = { root, dialect, input, effects, file, began };
   effects.hold(root, file.state.runId);
   if (input.pending > 0) return letWait(stop, []);
   if (input.isInterrupted) return await letSleep(stop, file.state, 'was interrupted');

@@ -33,6 +33,8 @@ interface Stop {
   readonly root: string;
   readonly input: HookInput;
   readonly file: SessionFile;
+  /** By the ticks of the clock: the host counts from then on. */
+  readonly began: number;
   readonly effects: {
     readonly isPeek: boolean;
     record(root: string, runId: string, ...events: readonly RunEvent[]): void;
@@ -94,7 +96,7 @@ async function runAll(stop: Stop, state: SessionState, budget: number): Promise<
   const alive = setInterval(() => {
     if (!isLive(file)) cancelled.abort();
   }, LOOK_EVERY).unref();
-  const until = systemClock.ticks() + budget * 1000;
+  const until = stop.began + budget * 1000;
   const { iteration } = state;
   clearWay(runPaths(projectPaths(root), state.runId), iteration);
   const checks = state.checks.map(command => ({ command, failAction: 'APPEND', timeout: 0 }) as const);
