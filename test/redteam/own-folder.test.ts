@@ -105,6 +105,20 @@ attacks('Where Ralph writes', [
     },
   },
   {
+    name: 'The prompt of the user becomes a named pipe, or grows without end',
+    held: EVERYWHERE,
+    async attempt(arena) {
+      for (const how of ['rm PROMPT.md; mkfifo PROMPT.md', 'truncate -s 1500M PROMPT.md']) {
+        const project = arena.project({ 'PROMPT.md': 'Make it' });
+        const agent = arena.agent(`cat > /dev/null; ${how}`);
+        const args = ['run', '--prompt-file', 'PROMPT.md', '--agent', agent, '--maximum-iterations', '3'];
+        const { code, stdout, stderr } = await arena.ralph(args, { cwd: project.dir });
+        if (code === 0 || !`${stdout}${stderr}`.includes('PROMPT.md')) return false;
+      }
+      return true;
+    },
+  },
+  {
     name: 'A hook of git puts a link in place of the progress',
     quick: true,
     held: EVERYWHERE,

@@ -3,6 +3,7 @@ import { fstatSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Problem } from '../../domain/text/problem.ts';
 import { errorWords } from '../../platform/error-words.ts';
+import { readIfThere } from '../../platform/files.ts';
 
 export interface PromptSource {
   read(): string | Problem;
@@ -71,7 +72,8 @@ export function text(option: unknown): string | undefined {
 function readPrompt(name: string, path: string, what = 'prompt file'): string | Problem {
   const where = `${what} ${name}`;
   try {
-    const text = readFileSync(path, 'utf8').replace(/^\uFEFF/, '');
+    const text = readIfThere(path)?.replace(/^\uFEFF/, '');
+    if (text === undefined) return { where, what: 'it cannot be read: it does not exist' };
     return text.trim() === '' ? { where, what: 'it is empty' } : text;
   } catch (error) {
     return { where, what: `it cannot be read: ${errorWords(error)}` };
