@@ -13,8 +13,9 @@ import {
 import type { HookOrders, MonitorOrders } from '../domain/session/hook-orders.ts';
 import { afterCalls, isElsewhere } from '../domain/session/session.ts';
 import { numberAt, parseObject } from '../domain/text/json.ts';
-import { ensureFolder, readIfThere, removeOdd, tryTo, writeAtomic } from '../platform/files.ts';
+import { ensureFolder, readIfThere, tryTo, writeAtomic } from '../platform/files.ts';
 import { type HookNote, leaveNote } from '../store/hook-notes.ts';
+import { setAside } from '../store/mirror.ts';
 import { projectPaths, runFolder } from '../store/paths.ts';
 import { changeSession, findSession } from '../store/session-file.ts';
 import { record } from '../store/session-ledger.ts';
@@ -113,7 +114,7 @@ export function watchContext(
   const before = readState(stateFile);
   const { state, alert } = contextAlert(use, before);
   if (state.reported !== before.reported) {
-    removeOdd(dirname(stateFile));
+    setAside(dirname(stateFile));
     ensureFolder(dirname(stateFile));
     writeAtomic(stateFile, JSON.stringify(state));
   }

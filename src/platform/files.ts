@@ -90,7 +90,8 @@ function replace(path: string, content: string | Uint8Array, { mode, folder, flu
 export function writeOver(path: string, content: string): boolean {
   const found = lstatSync(path, { throwIfNoEntry: false });
   if (!found) return false;
-  if (removeOdd(path) || found.nlink > 1) {
+  if (found.isDirectory()) renameSync(path, `${beside(path)}.changed`);
+  if (!found.isFile() || found.nlink > 1) {
     writeWhole(path, content);
     return true;
   }

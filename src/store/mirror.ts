@@ -130,7 +130,7 @@ function wrongWords(paths: RunPaths, isReplaced: boolean, wrong: readonly Copy[]
 }
 
 /** Whatever else has the name of a folder of ours would lead us elsewhere. */
-function setAside(folder: string): boolean {
+export function setAside(folder: string): boolean {
   const stat = lstatSync(folder, { throwIfNoEntry: false });
   if (!stat || stat.isDirectory()) return false;
   if (stat.isSymbolicLink()) rmSync(folder);
