@@ -1,12 +1,16 @@
 /** What a run has changed in the user's own files, distinguished from what is the user's by the trees that were recorded before and after it. */
+
+import { join } from 'node:path';
 import type { RunStart } from '../domain/run/event.ts';
 import type { RunState } from '../domain/run/state.ts';
 import { isProblem, type Problem } from '../domain/text/problem.ts';
+import { ownFiles, prdPaths } from '../store/prd-paths.ts';
 import { looksSecret } from '../workspace/commit-plan.ts';
 import { createIntegration } from '../workspace/integration.ts';
 import type { OwnGit } from '../workspace/own-git.ts';
 import { type ChangedPath, SUBMODULE } from '../workspace/own-objects.ts';
 import { isRalphs, shownPath } from '../workspace/repository.ts';
+import type { EndedRun } from './leavings.ts';
 
 export interface ChangedHere {
   /** Trees: what the changes are made to, and the same with them. */
@@ -19,7 +23,7 @@ export interface ChangedHere {
 
 /** What the user has changed since is not in it, nor a file that the user has put back. `head`: the tree of the commit it goes onto. */
 export async function changedHere(
-  { id, past }: { readonly id: string; readonly past: RunState },
+  { id, past, file, project }: Pick<EndedRun, 'id' | 'past' | 'file' | 'project'>,
   own: OwnGit,
   head: string,
 ): Promise<ChangedHere | Problem> {
@@ -31,12 +35,14 @@ export async function changedHere(
   const now = await own.snapshot();
   if (isProblem(now)) return now;
   const last = endOf(past) ?? now.tree;
-  const [changes, since] = [
+  const [changes, since, others] = [
     await own.changedPaths(start.tree, last),
     await own.changedPaths(start.tree, now.tree),
+    await own.changedPaths(start.tree, head),
   ];
   if (isProblem(changes)) return changes;
   if (isProblem(since)) return since;
+  if (isProblem(others)) return others;
   const isThere = new Set(since.map(({ bytes }) => bytes));
   const found = changes.filter(
     ({ path, bytes, before, after }) =>
@@ -46,22 +52,28 @@ export async function changedHere(
       after?.mode !== SUBMODULE,
   );
   const isSecret = ({ before, after, path }: ChangedPath) => !before && after && looksSecret(path);
-  const taken = found.filter(change => !isSecret(change));
-  const from = await whereFrom(own, start, { last, now: now.tree, head }, taken);
+  const prd = prdPaths(project.root, file.given?.ralphDir);
+  const at = ({ path }: ChangedPath) => join(own.top, path);
+  const isKnown = !others.some(change => at(change) === prd.tasks && !change.after);
+  const isList = (change: ChangedPath) =>
+    file.command === 'prd' && !isKnown && ownFiles(prd).includes(at(change));
+  const taken = found.filter(change => !isSecret(change) && !isList(change));
+  const from = await whereFrom(own, start, { last, now: now.tree, others }, taken);
   const end = isProblem(from) ? from : await own.treeWith(from, taken);
   if (isProblem(from)) return from;
   if (isProblem(end)) return end;
-  const left = found
-    .filter(isSecret)
-    .map(({ path }) => `${shownPath(path)} (it looks like a secret, and git does not know it)`);
+  const leftOut = (is: typeof isSecret, why: string) =>
+    found.filter(is).map(({ path }) => `${shownPath(path)} (${why}git does not know it)`);
+  const left = [...leftOut(isSecret, 'it looks like a secret, and '), ...leftOut(isList, '')];
   return { start: from, end, taken, left };
 }
 
 interface Trees {
-  /** Of the files as the run left them, and as they are; of the commit that is checked out. */
+  /** Of the files as the run left them, and as they are. */
   readonly last: string;
   readonly now: string;
-  readonly head: string;
+  /** Between the start and the commit that is checked out. */
+  readonly others: readonly ChangedPath[];
 }
 
 /**
@@ -71,19 +83,14 @@ interface Trees {
 async function whereFrom(
   own: OwnGit,
   start: RunStart,
-  { last, now, head }: Trees,
+  { last, now, others }: Trees,
   taken: readonly ChangedPath[],
 ): Promise<string | Problem> {
   const begun = await own.treeOf(start.head ?? undefined);
   if (isProblem(begun)) return begun;
-  const [dirty, since, others] = [
-    await own.changedPaths(begun, start.tree),
-    await own.changedPaths(last, now),
-    await own.changedPaths(start.tree, head),
-  ];
+  const [dirty, since] = [await own.changedPaths(begun, start.tree), await own.changedPaths(last, now)];
   if (isProblem(dirty)) return dirty;
   if (isProblem(since)) return since;
-  if (isProblem(others)) return others;
   const mixed = new Set([...dirty, ...since].map(({ bytes }) => bytes));
   const whole = new Set(taken.flatMap(({ bytes }) => (mixed.has(bytes) ? [] : [bytes])));
   return own.treeWith(

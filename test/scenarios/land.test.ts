@@ -10,6 +10,7 @@ import { createGate } from '../rig/gate.ts';
 import { rigFor } from '../rig/lanes.ts';
 import { startRalph } from '../rig/ralph.ts';
 import { type Repo, repo } from '../rig/repo.ts';
+import { approve, handIn, prdRepo, prdRun, works } from '../rig/stories.ts';
 
 const FILES = {
   'README.md': '# test\n',
@@ -289,6 +290,22 @@ describe("in the user's own folder", () => {
     expect(work.read('a.txt')).toBe(FILES['a.txt'].replace('1', 'mine').replace('7', 'seven'));
     expect(work.git('status', '--porcelain')).toBe(' M a.txt\nM  b.txt\n M new.txt\n?? .env\n?? mine.txt\n');
     expect((await land(work)).result).toMatchObject({ outcome: 'nothing' });
+  });
+
+  test('a story list that nobody has committed stays where it is', async () => {
+    const work = prdRepo();
+    work.git('rm', '-r', '--quiet', '--cached', 'ralph');
+    work.git('commit', '--quiet', '--message', 'no list');
+    const builds = works(work, handIn(), { commit: false, also: turn => turn.write('work.js', '1\n') });
+    const { bin } = await fakeAgent('claude', builds, works(work, approve(), { commit: false }));
+    expect((await prdRun(work, bin)).code).toBe(0);
+    const { code, result } = await land(work);
+    expect([code, result]).toMatchObject([
+      0,
+      { outcome: 'landed', files: ['work.js'], left: ['ralph/tasks.json (git does not know it)'] },
+    ]);
+    expect(work.git('status', '--porcelain')).toBe('?? ralph/\n');
+    expect(work.read('ralph/tasks.json')).toContain('"approved"');
   });
 
   test('without a check it lands, and says that nothing was checked', async () => {
