@@ -231,7 +231,7 @@ describe('checks', () => {
   }, async () => {
     const project = repo();
     const agent = await fakeAgent('claude', writesFile('a', '1', 'x'));
-    await loop(
+    const { stderr } = await loop(
       project,
       agent.bin,
       'x',
@@ -243,6 +243,7 @@ describe('checks', () => {
       '2',
     );
     expect(agent.calls[1]?.input).toMatch(/failed \(Timeout after \d\.\d s\)/);
+    expect(stderr).toContain('`setsid sleep 1000 & sleep 1000` timed out (');
   });
 
   test('run at the same time with --check-parallel, and are told in their order', async () => {

@@ -31,6 +31,8 @@ const SUMMARY = [
 /** A check in the result of an iteration. */
 export interface CheckSummary extends Pick<CheckResult, (typeof SUMMARY)[number]> {
   readonly name: string;
+  /** Its time was over. */
+  readonly timedOut?: true;
 }
 
 /** What an iteration did, cost and proved. */
@@ -257,7 +259,11 @@ export function iterationResult(
     costSource: turn?.usage.costSource ?? 'unknown',
     tokens: turn?.usage.tokens ?? null,
     duration,
-    checkResults: checks.map(check => ({ name: check.command, ...pick(check, ...SUMMARY) })),
+    checkResults: checks.map(check => ({
+      name: check.command,
+      ...pick(check, ...SUMMARY),
+      ...(check.timedOut && { timedOut: true }),
+    })),
     allChecksPassed: isGreen(checks),
     completionTagFound: turn?.claim.found ?? false,
     violations: violations.map(violation => violation.what),
