@@ -10,7 +10,7 @@ import { exitCodeOf } from '../domain/run/stop-reason.ts';
 import type { RoleOutcome, StoryOutcome } from '../domain/stories/report.ts';
 import { dollars } from '../domain/turn/usage.ts';
 import { oneLine } from '../platform/text.ts';
-import { type EndedRun, endedRun, nextSteps, proofLine, resultSentence } from './ending-words.ts';
+import { endedRun, nextSteps, proofLine, resultSentence } from './ending-words.ts';
 import { laneLines } from './lane-words.ts';
 import { counted, duration } from './numbers.ts';
 import {
@@ -39,6 +39,8 @@ export interface RunLabel extends KnownLimits {
   readonly isLatest?: boolean | undefined;
   /** Of a parallel run: what became of the user's branch. */
   readonly integrated?: Integrated | null | undefined;
+  /** What to do next, where no command does it here. */
+  readonly next?: readonly string[] | undefined;
 }
 
 export function labelOf(state: RunState): RunLabel {
@@ -84,14 +86,15 @@ export function summaryLines(
     `- Time: ${duration(result.totalDuration)}${waited}`,
     ...(result.lanes ? [] : branchLines(result, words)),
     ...scmLines(result, words),
-    ...nextLines({ ...endedRun(result, label.command, label), isLatest: label.isLatest }),
+    ...nextLines(
+      label.next ?? nextSteps({ ...endedRun(result, label.command, label), isLatest: label.isLatest }),
+    ),
     `- Stop reason: ${/^[a-z_]+$/.test(result.stopReason) ? result.stopReason : say(result.stopReason)} (exit code ${exitCodeOf(result.stopReason)})`,
   ];
 }
 
 /** A line each: a command that is broken in two cannot be pasted. */
-function nextLines(run: EndedRun): readonly string[] {
-  const [first, ...rest] = nextSteps(run);
+function nextLines([first, ...rest]: readonly string[]): readonly string[] {
   return [`- Next: ${first}`, ...rest.map(step => `  - ${step}`)];
 }
 

@@ -38,6 +38,9 @@ describeWithPostgres('a unit of the fleet', () => {
       stdout: lines.map(({ line }) => `${line}\n`).join(''),
     });
     expect((await elsewhere.run('fleet', 'logs', '--json')).stdout).toBe(log.stdout);
+    const { stdout: shown } = await elsewhere.run('fleet', 'logs', unit);
+    expect(shown).toContain(`Next: What came of it is on the branch ralph/${unit} of ${rig.remote.dir}`);
+    expect(shown, 'nothing that no command does here').not.toMatch(/`ralph (show|resume|report)/);
 
     const { outcome, ledger, next } = JSON.parse((await elsewhere.run('explain', unit, '--json')).stdout);
     expect([outcome, ledger]).toEqual([expect.stringContaining('all_checks_passed'), { kind: 'intact' }]);

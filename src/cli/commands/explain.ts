@@ -36,7 +36,7 @@ async function show({ output, env }: Call, { id, project, paths, unit }: WantedR
 }
 
 /** It is steered through the database, and not resumed here. */
-function nextOfUnit({ id, paths, unit, isOver }: UnitReading, hasBegun: boolean): readonly string[] {
+export function nextOfUnit({ id, paths, unit, isOver }: UnitReading, hasBegun: boolean): readonly string[] {
   const { repoUrl, state } = unit();
   const branch = shownBranch(unit());
   const files = `Its files, but for the raw streams of the agent, are in ${paths.folder}.`;

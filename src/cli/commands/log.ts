@@ -17,7 +17,7 @@ import {
   unknownEntryWords,
 } from '../../domain/run/ledger-entry.ts';
 import { trustWith } from '../../domain/run/ledger-trust.ts';
-import { fold, NOTHING_YET } from '../../domain/run/state.ts';
+import { fold, hasBegun, NOTHING_YET, type RunState } from '../../domain/run/state.ts';
 import type { ExitCode } from '../../domain/run/stop-reason.ts';
 import { didYouMean, type Problem } from '../../domain/text/problem.ts';
 import type { UnitReading } from '../../fleet/reading.ts';
@@ -35,6 +35,7 @@ import { type Call, type CliCommand, Problems, refuse } from '../command.ts';
 import { styleOf } from '../reporters.ts';
 import { untilStopped } from '../signals.ts';
 import { DATABASE, RUN_ARGUMENT, RUN_DATABASE, warnOfLedger, withRun, withUnit } from '../which-run.ts';
+import { nextOfUnit } from './explain.ts';
 
 export const log: CliCommand = {
   declare(command) {
@@ -68,7 +69,8 @@ function showLog(call: Call, find: typeof withRun): Promise<ExitCode> {
     if (!existsSync(paths.events))
       refuse(id, 'it has no ledger: it ended before it began', '`ralph status` lists the runs');
     const journal = openJournal(paths);
-    const show = createShow(call, isWanted, landedAs({ paths }));
+    const next = unit && ((past: RunState) => nextOfUnit(unit, hasBegun(past)));
+    const show = createShow(call, isWanted, { landed: landedAs({ paths }), next });
     const trust = () => trustWith(paths.trust, journal.problems());
     try {
       const entries = journal.next();
@@ -110,17 +112,13 @@ function filterOf({ only, iteration }: Call['options']): EventFilter {
 
 type Show = (entries: readonly Entry[]) => void;
 
-function createShow(
-  { output }: Call,
-  isWanted: (event: RunEvent) => boolean,
-  landed: Integrated | undefined,
-): Show {
+function createShow({ output }: Call, isWanted: (event: RunEvent) => boolean, known: Known): Show {
   if (output.json) {
     return entries => {
       for (const entry of entries) if (isWanted(entry)) output.answer(`${JSON.stringify(entry)}\n`);
     };
   }
-  const ledger = createLedgerLines({ ...styleOf(output), timestamps: true }, isWanted, landed);
+  const ledger = createLedgerLines({ ...styleOf(output), timestamps: true }, isWanted, known);
   return entries => {
     for (const line of [...entries.flatMap(ledger.lines), ...ledger.rest(systemClock.now())])
       output.answer(`${line}\n`);
@@ -155,12 +153,16 @@ async function followUnit(call: Call, journal: JournalReader, unit: UnitReading,
   if (unit.isOver() && detail !== null) output.error(`ralph log: ${unit.id} ended as ${state}: ${detail}\n`);
 }
 
-/** A ledger as lines for people. What another version wrote, or what is damaged, is shown as unknown. `landed`: since it was written. */
-function createLedgerLines(
-  style: Style,
-  isWanted: (event: RunEvent) => boolean,
-  landed: Integrated | undefined,
-) {
+/** What the ledger does not say. */
+interface Known {
+  /** Since it was written. */
+  readonly landed: Integrated | undefined;
+  /** Of a unit of a fleet: what to do next. */
+  readonly next: ((past: RunState) => readonly string[]) | undefined;
+}
+
+/** A ledger as lines for people. What another version wrote, or what is damaged, is shown as unknown. */
+function createLedgerLines(style: Style, isWanted: (event: RunEvent) => boolean, { landed, next }: Known) {
   const formatter = createFormatter(style);
   let state = NOTHING_YET;
   const linesOf = (entry: KnownEntry): readonly string[] => {
@@ -169,7 +171,7 @@ function createLedgerLines(
     if (!isWanted(entry)) return [];
     const lines = formatter.lines(entry, time);
     if (entry.type !== 'run-ended') return lines;
-    const label = { ...labelOf(state), ...(landed && { integrated: landed }) };
+    const label = { ...labelOf(state), ...(landed && { integrated: landed }), next: next?.(state) };
     return [...lines, '', ...asText(summaryLines(entry.result, label))];
   };
   const unknown = (entry: RawEntry): readonly string[] => {

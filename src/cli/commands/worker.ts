@@ -152,7 +152,7 @@ async function sandboxOf({ options, env, cwd }: Call): Promise<Wanted> {
     refuse(
       chosen.where,
       chosen.what,
-      `${chosen.fix}; \`ralph worker --sandbox none\` works without one, and then whoever submits a unit can reach all that you can`,
+      `install one of them and check with \`ralph doctor\`; \`ralph worker --sandbox none\` works without one, and then whoever submits a unit can reach all that you can`,
     );
   return wanted as Wanted;
 }
