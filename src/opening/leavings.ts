@@ -163,7 +163,11 @@ type Target = Pick<Leavings, 'branch' | 'base'>;
 function targetOf({ top }: OwnGit, { branch, commit }: Head): Target | Problem {
   if (branch === undefined) {
     const fix = '`git switch BRANCH` first';
-    return { where: top, what: 'no branch is checked out (detached HEAD), so there is none to land on', fix };
+    return {
+      where: top,
+      what: 'no branch is checked out (detached HEAD), so there is none for the work',
+      fix,
+    };
   }
   if (commit !== undefined) return { branch, base: commit };
   return {

@@ -89,7 +89,7 @@ describe('rate limits', () => {
   test('a limit that is not reached is no trouble', () => {
     expect(read(claude, limit('allowed', 1))).toEqual([]);
     expect(read(claude, limit('allowed_warning', 1))).toEqual([
-      { kind: 'progress', text: 'close to the five_hour limit' },
+      { kind: 'progress', text: 'close to the five-hour limit' },
     ]);
   });
 });

@@ -74,6 +74,13 @@ describe('a new list', () => {
 });
 
 describe('a Markdown task list', () => {
+  test('keeps the name that `ralph prd init` was given', async () => {
+    const made = repo({ 'TODO.md': TODO });
+    await ralph(['prd', 'init', '--name', 'Saved searches'], { cwd: made.dir });
+    await importing(made, ['TODO.md']);
+    expect(tasks(made)).toMatchObject({ project: 'Saved searches', branchName: 'ralph/saved-searches' });
+  });
+
   test('becomes stories: nested items are criteria, headings groups, what is ticked waits for a review', {
     tags: 'promise',
   }, async () => {

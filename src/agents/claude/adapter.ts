@@ -185,7 +185,7 @@ function compactionEvents(metadata: Json | undefined): readonly AgentEvent[] {
 
 /** `allowed` comes with every session of a subscription; only `rejected` is trouble. */
 function rateLimitEvents(info: Json | undefined): readonly AgentEvent[] {
-  const kind = wordAt(info, 'rateLimitType') ?? 'rate';
+  const kind = (wordAt(info, 'rateLimitType') ?? 'rate').replaceAll('_', '-');
   const resetAt = milliseconds(countAt(info, 'resetsAt'));
   if (info?.status === 'rejected') {
     return [gaveUp({ message: `the ${kind} limit is reached`, class: 'rate-limit', resetAt })];

@@ -9,6 +9,7 @@ import {
 } from '../../../domain/stories/import.ts';
 import { readMarkdownTasks } from '../../../domain/stories/markdown-tasks.ts';
 import { readList, type StoryList } from '../../../domain/stories/story.ts';
+import { pick } from '../../../domain/text/fields.ts';
 import type { Problem } from '../../../domain/text/problem.ts';
 import { systemClock } from '../../../platform/clock.ts';
 import { errorWords } from '../../../platform/error-words.ts';
@@ -18,7 +19,7 @@ import { approvalsPath, claimedStories, readApprovals, writeApprovals } from '..
 import { projectPaths } from '../../../store/paths.ts';
 import { branchFor, fillFolder, ignoreActive } from '../../../store/prd-folder.ts';
 import type { PrdPaths } from '../../../store/prd-paths.ts';
-import { isUntouchedTemplate } from '../../../store/prd-paths.ts';
+import { isUntouchedTemplate, readTemplate } from '../../../store/prd-paths.ts';
 import { isList, loadTasks, writeTasks } from '../../../store/tasks-file.ts';
 import { readIssues, repositoryIn } from '../../../workspace/github-issues.ts';
 import {
@@ -112,11 +113,21 @@ ${termsOf(list)}Next: write ${paths.name}/prd.md, then ralph prd run`,
 /** What is there, unless it is the template. */
 function listBefore(call: Call, paths: PrdPaths, title = ''): StoryList {
   const tasks = readIfThere(paths.tasks);
-  if (tasks === undefined || isUntouchedTemplate(tasks))
-    return completed(call, paths, { project: title, branchName: '', description: '', userStories: [] });
+  if (tasks === undefined || isUntouchedTemplate(tasks)) {
+    const named = tasks === undefined ? undefined : namedIn(tasks);
+    const list = { project: title, branchName: '', description: '', ...named, userStories: [] };
+    return completed(call, paths, list);
+  }
   const list = loadTasks(paths.tasks, relative(paths.root, paths.tasks));
   if (!isList(list)) throw new Problems(list);
   return list;
+}
+
+/** What `ralph prd init --name` has written into the template. */
+function namedIn(tasks: string): Pick<StoryList, 'project' | 'branchName'> | undefined {
+  const [own, template] = [tasks, readTemplate('tasks.json')].map(text => JSON.parse(text) as StoryList);
+  if (!own || own.branchName === template?.branchName) return undefined;
+  return pick(own, 'project', 'branchName');
 }
 
 /** A new list has a branch of its own, and the checks of its project, unless it says otherwise. */
