@@ -95,6 +95,14 @@ describe('--tasks', () => {
     expect([rig.turns(), readFileSync(rig.project.path('tasks.md'))]).toEqual([[], bytes]);
   });
 
+  it('says once that a list which is in no commit is not ticked', async () => {
+    const rig = rigFor(repo(FILES));
+    rig.project.write('tasks.md', '- [ ] Add one\n- [ ] Add two\n');
+    const { code, stderr } = await loop(rig, '--tasks', 'tasks.md', '--check', 'test -f README.md');
+    expect(code, stderr).toBe(0);
+    expect(stderr.split('tasks.md is in no commit, so what lands is not ticked there')).toHaveLength(2);
+  });
+
   it('lands nothing that is empty, says why, and does not tick it', { tags: 'promise' }, async () => {
     const rig = rigWith('- [ ] Add one\n- [ ] Add two\n');
     rig.does('T1', 'task', 'true');

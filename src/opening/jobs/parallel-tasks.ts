@@ -95,6 +95,7 @@ export async function tasksWork(
   if (isProblem(common)) return common;
   const tasks = openTasks(source);
   const path = `${common.prefix}${file}`;
+  const said = new Set<string>();
   const taskOf = ({ id }: LaneHead) => taskText(tasks[Number(id.slice(1)) - 1]);
   return {
     ...common.work,
@@ -112,8 +113,13 @@ export async function tasksWork(
       const task = tasks[Number(lane.slice(1)) - 1];
       const after = before === undefined || !task ? undefined : tickTask(before, task.place);
       if (after !== undefined) return [[path, after]];
-      const what = `${task?.title ?? lane} is in no item of ${file} any more, so it is not ticked there`;
-      warn(context.emit, `${what}: tick or remove it, or a second run does it again.`);
+      const missing =
+        before === undefined
+          ? `${file} is in no commit`
+          : `${task?.title ?? lane} is in no item of ${file} any more`;
+      const what = `${missing}, so what lands is not ticked there: tick or remove it, or a second run does it again.`;
+      if (!said.has(what)) warn(context.emit, what);
+      said.add(what);
       return [];
     },
     taskOf,
