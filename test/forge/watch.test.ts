@@ -43,6 +43,12 @@ function report(work: Repo) {
 
 const ours = (forge: Fake, number: number) => forge.labels(number).filter(label => label !== 'ralph');
 
+test('where no issue has the label, it says so', async () => {
+  const { work, forge, agent } = await project();
+  const { code, stdout } = await ralph(argsOf(agent, '--once'), { cwd: work.dir, env: forge.env });
+  expect([code, stdout]).toEqual([0, 'No open issue has the label ralph.\n']);
+});
+
 describe('an issue with the label', () => {
   test('becomes a run and a pull request, and hears so', {
     tags: ['promise', 'P-watch', 'P-token'],

@@ -54,16 +54,23 @@ Exit code 130: Ctrl-C; the same command continues. With --once 0: all is done,
     const flags = { ...followFlags({ options: { ...options, follow: true } }), stop };
     const workers = options.fleet === true ? await fleetWork(call, flags) : localWork(call, flags);
     const signals = listenForSignals(text => output.error(text), stop);
+    const label = String(options.label);
+    const show = createShow(call);
+    let isAny = false;
     try {
       const { watchIssues } = await import('../../forge/watch.ts');
       const ended = orThrow(
         await watchIssues({
           ...{ ...followRequest(call, workers.project), ...flags, ...workers },
-          label: String(options.label),
-          once: options.once === true,
-          shows: createShow(call),
+          ...{ label, once: options.once === true },
+          shows(line) {
+            isAny = true;
+            show(line);
+          },
         }),
       );
+      if (ended.outcome === 'over' && !isAny && !output.json)
+        output.human(`No open issue has the label ${label}.\n`);
       return ended.outcome === 'interrupted' ? 130 : ended.open > 0 ? 1 : 0;
     } finally {
       signals.dispose();
