@@ -62,6 +62,7 @@ export const NEAR_MISS_WORDS: Readonly<Record<NearMiss, string>> = {
   negated: 'is in a sentence that denies it',
   postponed: 'is in a sentence that promises it for later',
   asked: 'is in a question',
+  unread: 'is in a sentence that Ralph cannot read',
 };
 
 /** One item of feedback as a sentence to the agent; a red check has its own section and none here. */

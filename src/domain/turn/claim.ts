@@ -24,7 +24,8 @@ export type NearMiss =
   | 'fenced' // in a code block
   | 'negated' // in a sentence that denies it: "not", "cannot"
   | 'postponed' // in a sentence that promises it for later: "when", "once", "will"
-  | 'asked'; // in a question
+  | 'asked' // in a question
+  | 'unread'; // in a sentence that is not English, which may say anything
 
 /** Whether the agent's own words hold the completion tag, and what was almost one. */
 export type Claim =

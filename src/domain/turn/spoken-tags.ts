@@ -1,10 +1,10 @@
 /** Finds tags in words as they come, in bounded memory, and says of each where it stands: for itself, or in what only talks about it. */
 
 /**
- * Where a tag stands: as a sentence of its own (`said`), within one that is not known to make it none, in what only shows it, or in a
- * sentence that makes it no statement.
+ * Where a tag stands: as a sentence of its own (`said`), within an English one that does not make it none, in what only shows it, or in a
+ * sentence that makes it no statement, or that nobody here can read.
  */
-export type Place = 'said' | 'within' | 'quoted' | 'fenced' | 'negated' | 'postponed' | 'asked';
+export type Place = 'said' | 'within' | 'quoted' | 'fenced' | 'negated' | 'postponed' | 'asked' | 'unread';
 
 export interface Tag {
   /** The tag as it was written. */
@@ -77,7 +77,7 @@ export function isMention(place: Place): boolean {
   return place === 'quoted' || place === 'fenced';
 }
 
-/** By all that is known of the sentence around it, which is English. */
+/** By all that is known of the sentence around it. */
 export function isStated(place: Place): place is 'said' | 'within' {
   return place === 'said' || place === 'within';
 }
@@ -291,7 +291,21 @@ function sentencePlace(before: string, after: string): Place {
   const sentence = `${begin}${TAG}${rest}`.replace(/\s+/g, ' ');
   if (NEGATED.test(sentence)) return 'negated';
   if (POSTPONED.test(sentence)) return 'postponed';
-  return ASKED.test(sentence) ? 'asked' : 'within';
+  if (ASKED.test(sentence)) return 'asked';
+  return isRead(sentence) ? 'within' : 'unread';
+}
+
+/** One of its commonest words, which no other large language has; a sentence in another one may say anything. */
+const ENGLISH =
+  /\b(?:the|this|that|these|those|its?|are|were|be|been|have|had|you|our|and|but|with|from|all|every\w*|each|both|now|here|there|what|which|nothing|left|done|yes|once|finally|finished|completed|(?:task|work|job) complete|ready|fixed|works|worked|pass(?:e[sd])?|result)\b/i;
+const OTHER_SCRIPT = /(?!\p{Script=Latin})\p{L}/u;
+/** A name of what follows: not more than two words, as in `Final answer:`. */
+const LABEL = /^(?:[^\p{L}]*[A-Za-z]+){0,2}[^\p{L}]*$/u;
+
+/** Whether it is English, as far as that matters: what stands behind a tag that begins it says less. */
+function isRead(sentence: string): boolean {
+  const [before = ''] = sentence.replace(/<\/?[\w-]+>/g, '').split(TAG);
+  return !OTHER_SCRIPT.test(sentence) && (LABEL.test(before) || ENGLISH.test(sentence));
 }
 
 const WORDS = /[\p{L}\p{N}]/u;
@@ -324,12 +338,18 @@ function leading(before: string, line: string): string {
   return lines.slice(from).join('\n');
 }
 
+/** In other languages what denies in two words, which may be a label. */
 const NEGATED = new RegExp(
-  `\\b(?:not|never|neither|cannot|unable|premature\\w*|too early|a lie|lying|untrue|is false)\\b|n['’]t\\b|\\bno(?: \\w+)? ?${TAG}|\\b(?:without|instead of|rather than|refus\\w*|declin\\w*|withh\\w*|hold\\w* off)(?: \\w+){0,3} ?${TAG}`,
+  `\\b(?:not|nor|never|neither|cannot|unable|nicht|kein\\w*|pas|jamais|non(?!-)|todavia|nunca|niet|geen|premature\\w*|too early|a lie|lying|untrue|is false|(?:ca|do|wo|is|are|was|does|did|have|has|would|could|should)nt)\\b|n['’]t\\b|\\bno(?: \\w+)? ?${TAG}|\\b(?:without|instead of|rather than|far from|short of|refus\\w*|declin\\w*|withh\\w*|hold\\w* off)(?: \\w+){0,3} ?${TAG}`,
   'i',
 );
+/** Words of which the clause says when, or on what terms. */
+const WHEN =
+  'after|before|following|pending|provided|providing|assuming|subject to|as long as|in case|the moment|by the time';
+/** A sentence that is nothing but such a clause, and the tag: behind a comma it may have one of its own. */
+const ONLY_WHEN = `^\\W*(?:${WHEN}|later|soon|eventually|tomorrow|todo)\\b[^,${TAG}]*,?[^\\w,${TAG}]*${TAG}`;
 const POSTPONED = new RegExp(
-  `\\b(?:will|i shall|we shall|as soon as|going to|about to|when|whenever|until|till|unless|if|yet|(?<!\\bat )once(?= (?!more\\b|again\\b)\\w)|would|(?:later|soon|eventually),? (?:i|we)|only after|only then|at the end|next (?:turn|iteration|time))\\b|['’]ll\\b|${TAG}.*\\b(?:later|soon|eventually)\\b|${TAG} (?:only )?(?:after|before|pending)\\b|\\bbefore (?:(?:i|we|you)\\b[^${TAG}]*)?${TAG}`,
+  `\\b(?:will|i shall|we shall|as soon as|going to|gonna|about to|(?:plan|intend|want|hope|aim) to|when|whenever|until|till|unless|if|yet|(?<!\\bat )once(?= (?!more\\b|again\\b)\\w)|would|(?:later|soon|eventually),? (?:i|we)|only after|only then|at the end|next (?:turn|iteration|time))\\b|['’](?:ll|d)\\b|${TAG}.*\\b(?:later|soon|eventually|tomorrow)\\b|${TAG} (?:only )?(?:${WHEN})\\b|\\bbefore (?:(?:i|we|you)\\b[^${TAG}]*)?${TAG}|${ONLY_WHEN}`,
   'i',
 );
 const ASKED = /\b(?:should|shall|can|could|may|must|do) (?:i|we)\b|\bwhether\b/i;
