@@ -45,7 +45,7 @@ function promptFor(task: string, attempts: readonly Attempt[], env: RunContext['
     if (diff === undefined) return `## ${lane}${noticed}\n\nWhat it changed could not be found out.`;
     const cut = diff.length > DIFF ? `\n… ${diff.length - DIFF} more characters` : '';
     // What looks like a choice there is none, also when the prompt is printed back.
-    const text = redact(diff.slice(0, DIFF)).replace(CHOICE, '< $1');
+    const text = redact(diff).slice(0, DIFF).replace(CHOICE, '< $1');
     return `## ${lane}${noticed}\n\n${fenced(`${text}${cut}`, 'diff')}`;
   });
   return `${[

@@ -1,9 +1,10 @@
 /**
  * Everything that changed since a run began, as one diff, committed or not: git compares two trees in Ralph's own directory. The user's
- * index and objects stay as they are.
+ * index and objects stay as they are. Whoever reads it sees no secret: it goes into prompts, files and onto screens.
  */
 import { StringDecoder } from 'node:string_decoder';
 import { isProblem, type Problem } from '../domain/text/problem.ts';
+import { createRedactor, type Redact } from '../domain/text/secrets.ts';
 import { complaint } from '../platform/git.ts';
 import { type Look, notCompared, remarksOn, type Sorted, sortChanges } from './changes.ts';
 import { type OwnGit, openOwnGit } from './own-git.ts';
@@ -40,7 +41,7 @@ export async function diffWithPaths(
   const start = startTree ?? (await own.treeOf(commit));
   if (isProblem(start)) return notCompared(commit, start);
   const look = { ...taken, own };
-  const excerpt = startExcerpt(maxChars);
+  const excerpt = startExcerpt(maxChars, createRedactor(options.env));
   const sorted = await compare(look, start, exclude, excerpt.read);
   if (isProblem(sorted)) return { ...sorted, where: options.cwd };
   for (const remark of await remarksOn(look, start, sorted)) excerpt.remark(remark);
@@ -182,14 +183,16 @@ export interface Excerpt {
 
 /** So far beyond what is shown we still count. */
 const COUNTED = 1_000_000;
+/** So far beyond it we keep: a secret through which the cut goes is found whole. */
+const BEYOND = 10_000;
 
-export function startExcerpt(maxChars: number) {
+export function startExcerpt(maxChars: number, redact: Redact) {
   const decoder = new StringDecoder('utf8');
   let text = '';
   let chars = 0;
   let remarks = 0;
   const add = (piece: string) => {
-    if (text.length < maxChars + 1) text += piece.slice(0, maxChars + 1 - text.length);
+    if (text.length < maxChars + BEYOND) text += piece.slice(0, maxChars + BEYOND - text.length);
     chars += piece.length;
   };
   return {
@@ -204,8 +207,9 @@ export function startExcerpt(maxChars: number) {
     },
     /** `files` is how many the diff is of. */
     end(files: number): Excerpt {
-      if (chars <= maxChars) return { text, cut: false, chars };
-      const shown = wholeLines(text, maxChars);
+      const clean = redact(text);
+      if (chars <= maxChars) return { text: clean, cut: false, chars };
+      const shown = wholeLines(clean, maxChars);
       const left = files + remarks - filesIn(shown);
       const notice = cutNotice(chars - shown.length, left, chars > maxChars + COUNTED);
       return { text: `${shown}${notice}\n`, cut: true, chars };

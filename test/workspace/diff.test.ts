@@ -48,6 +48,20 @@ function insideGit(work: Repo): unknown {
   });
 }
 
+test('a diff holds no secret, wherever it is cut', async () => {
+  const secret = 'Zq8first-secret-value-9f3';
+  const work = repo({ a: 'a\n' });
+  const ref = await started(work);
+  work.write('a', `${'no end of words '.repeat(20)}${secret}${' and more'.repeat(50)}\n`);
+  const shown = async (maxChars: number) =>
+    (await diffSince(ref, work, { env: { ...env, SHOP_API_TOKEN: secret }, maxChars })).text;
+  const whole = await shown(100_000);
+  expect(whole).toContain('words [redacted] and');
+  const at = whole.indexOf('[redacted]');
+  for (const cut of [at + 1, at + 4, at + 9, at + 24, at + 40])
+    expect(await shown(cut)).not.toContain(secret.slice(0, 4));
+});
+
 describe('what a diff since the start of a run holds', () => {
   const FILES = {
     '.gitignore': '*.o\n',

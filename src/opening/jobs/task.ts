@@ -5,7 +5,6 @@ import { buildLoopPrompt } from '../../domain/run/loop-prompt.ts';
 import { titleOf } from '../../domain/run/title.ts';
 import { defined } from '../../domain/text/fields.ts';
 import { formatProblem, isProblem, type Problem } from '../../domain/text/problem.ts';
-import { createRedactor } from '../../domain/text/secrets.ts';
 import { type Steps, warn } from '../../run/steps.ts';
 import { createReady, decisionsOf, noteQuestion } from '../../run/stories/questions.ts';
 import { speaksPlainly } from '../../run/turns/agent-pool.ts';
@@ -157,7 +156,7 @@ function taskSteps(context: RunContext, here: TaskHere): Steps {
         protect: settings.protect,
         only: settings.only,
         ...(asks !== undefined && { decided: decisionsOf(context, asks) }),
-        diff: createRedactor(env)(diff.text),
+        diff: diff.text,
       });
     },
     note: result => progress.add(result),

@@ -5,7 +5,7 @@ import { COMMIT_PROMPT } from '../../domain/run/prompt.ts';
 import type { RunState, TaskState } from '../../domain/run/state.ts';
 import { defined } from '../../domain/text/fields.ts';
 import { formatProblem, isProblem } from '../../domain/text/problem.ts';
-import { createRedactor, filterEnv } from '../../domain/text/secrets.ts';
+import { filterEnv } from '../../domain/text/secrets.ts';
 import { textsOf } from '../../domain/turn/claim.ts';
 import { addUsage, type Usage } from '../../domain/turn/usage.ts';
 import { ensureFolder, linkOver, writePrivate } from '../../platform/files.ts';
@@ -292,5 +292,5 @@ async function keepChanges(
   if (!status || !open || startTree === undefined || abort.aborted) return;
   const diff = await accumulatedDiff({ cwd, env, startTree, status, maxChars: MOST });
   if (isProblem(diff) || diff.text === '') return;
-  writePrivate(paths.iteration(open.number).diff, createRedactor(env)(diff.text));
+  writePrivate(paths.iteration(open.number).diff, diff.text);
 }

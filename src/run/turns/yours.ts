@@ -2,7 +2,6 @@
 import type { RunStart } from '../../domain/run/event.ts';
 import { listSome } from '../../domain/text/feedback.ts';
 import { isProblem, type Problem } from '../../domain/text/problem.ts';
-import { createRedactor } from '../../domain/text/secrets.ts';
 import { ensureFolder, writePrivate } from '../../platform/files.ts';
 import { joinWords } from '../../platform/shell.ts';
 import { deliver } from '../../workspace/commit-in-repository.ts';
@@ -33,7 +32,7 @@ export async function noteYours(
   emit({ type: 'notice', level: 'info', text: yoursWords(yours, settings) });
   const { folder, diff: file } = paths.iteration(0);
   ensureFolder(folder);
-  writePrivate(file, createRedactor(env)(found.diff.text));
+  writePrivate(file, found.diff.text);
   return yours;
 }
 
