@@ -28,7 +28,7 @@ export type Records = Readonly<Record<string, (record: Json) => readonly AgentEv
 /** A type that is not among them is counted as unknown, as is a line that is no record. */
 export function readLine(line: string, records: Records, record = parseObject(line)): readonly AgentEvent[] {
   if (!record) {
-    const text = oneLine(line.slice(0, 80));
+    const text = oneLine(line);
     return text === '' ? [] : [{ kind: 'unknown', what: `not JSON: ${text}` }];
   }
   const type = stringAt(record, 'type');
@@ -164,6 +164,11 @@ export function oneLine(text: string): string {
   return line.length <= MAX_SUMMARY
     ? line
     : `${line.slice(0, MAX_SUMMARY - 1).replace(/[\ud800-\udbff]$/, '')}…`;
+}
+
+/** Whether it is the beginning of a longer text. */
+export function isCut(line: string): boolean {
+  return line.length >= MAX_SUMMARY - 1 && line.endsWith('…');
 }
 
 function compact(input: unknown): string {

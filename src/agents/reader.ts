@@ -10,6 +10,7 @@ import { SPOKEN_TAGS } from '../domain/turn/claim.ts';
 import { createEchoFilter, type Passage } from '../domain/turn/echo.ts';
 import { createLineSplitter, type LineSplitter } from '../platform/lines.ts';
 import { type AgentAdapter, type Conversation, NO_PROMPT, type OutputMode } from './agent.ts';
+import { isCut } from './events.ts';
 import { shortenStrings } from './long-lines.ts';
 
 interface Reading {
@@ -101,9 +102,25 @@ export function createRedaction(redact: Redact, onEvent: (event: AgentEvent) => 
     enter(event: AgentEvent) {
       const continues = event.kind === 'text' && event.delta && event.message === message;
       if (!continues) end();
-      if (event.kind !== 'text' || !event.delta) return onEvent(redactDeep(event, redact));
+      if (event.kind !== 'text' || !event.delta)
+        return onEvent(redactDeep(wholeWords(event, redact), redact));
       message = event.message;
       speak(words.push(event.text));
     },
   };
+}
+
+/** What an adapter has cut may end with half of a secret, which nobody would know: it goes, with the word that it is in. */
+function wholeWords(event: AgentEvent, { openTail }: Redact): AgentEvent {
+  if (event.kind === 'tool-end') {
+    const { preview, chars } = event.output;
+    if (preview.length >= chars) return event;
+    return { ...event, output: { ...event.output, preview: preview.slice(0, openTail(preview)) } };
+  }
+  const whole = (text: string) => (isCut(text) ? `${text.slice(0, openTail(text.slice(0, -1)))}…` : text);
+  if (event.kind === 'tool-start') return { ...event, summary: whole(event.summary) };
+  if (event.kind === 'progress') return { ...event, text: whole(event.text) };
+  if (event.kind === 'unknown') return { ...event, what: whole(event.what) };
+  if (event.kind !== 'trouble') return event;
+  return { ...event, trouble: { ...event.trouble, message: whole(event.trouble.message) } };
 }

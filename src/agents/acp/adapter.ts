@@ -57,7 +57,7 @@ export function createConversation(talk: ConversationRequest): Conversation {
     }),
     hear(line) {
       const message = parseObject(line);
-      if (!message) return reply([{ kind: 'unknown', what: `not JSON: ${oneLine(line.slice(0, 80))}` }]);
+      if (!message) return reply([{ kind: 'unknown', what: `not JSON: ${oneLine(line)}` }]);
       const method = stringAt(message, 'method');
       const params = objectAt(message, 'params') ?? {};
       if (method === undefined) return turn.isOver() ? reply([]) : turn.answered(message);
