@@ -1,9 +1,7 @@
 /** Runs a short command to its end and keeps what it printed. For git and its like, not for agents and checks. */
+import { TOO_LONG } from './ask.ts';
 import type { Confinement } from './confinement.ts';
 import { startConfined } from './process.ts';
-
-/** The code of a command that was ended because it took too long. */
-export const TOO_LONG = 124;
 
 export interface Captured {
   /** 127 when it could not be started, TOO_LONG when it ran too long. */

@@ -3,17 +3,15 @@
  * without, and finds its repository by the folder alone, also when Ralph itself was started by a git hook.
  */
 
-import { existsSync, lstatSync, readdirSync, readFileSync } from 'node:fs';
-import { dirname, isAbsolute, join, resolve } from 'node:path';
+import { isAbsolute } from 'node:path';
 import type { Problem } from '../domain/text/problem.ts';
 import type { Env } from '../domain/text/secret-values.ts';
-import { type Answered, askProgram } from './ask.ts';
-import { type Captured, type CaptureOptions, capture, TOO_LONG } from './capture.ts';
+import { type Answered, askProgram, TOO_LONG } from './ask.ts';
+import { type Captured, type CaptureOptions, capture } from './capture.ts';
 import type { Command, Confinement } from './confinement.ts';
 import { errorLine } from './error-words.ts';
-import { tryTo } from './files.ts';
+import { watchGit } from './git-watch.ts';
 import { startProcess } from './process.ts';
-import { isBusy } from './process-table.ts';
 import { outsideEnv, programPath } from './programs.ts';
 
 export type { Env };
@@ -28,7 +26,7 @@ export interface Git {
   order(args: readonly string[], where: string, what?: string): Promise<Problem | undefined>;
   /** The same behind a wall, if there is one: for a repository that the inside could write. */
   runBehind(wall: Confinement | undefined, args: readonly string[]): Promise<Captured>;
-  /** Asks for objects, now: git starts nothing for that. */
+  /** Asks for a few names or objects, now: git starts nothing for that, and answers at once. */
   ask(args: readonly string[], input: string | Buffer): Answered;
   /** For an answer of any length that is a list of NUL-terminated records. git is given `records` in the same form. */
   list(args: readonly string[], records?: readonly string[]): Promise<Listed>;
@@ -57,6 +55,8 @@ export interface Streamed {
 
 /** Nothing that we ask takes longer, but a checkout of a large repository on a slow disk may come near. */
 const TIMEOUT = 600_000;
+/** What is asked now holds up everything, and is answered at once. */
+const MOMENT = 10_000;
 
 export function git(cwd: string, env: Env): Git {
   return bareGit(cwd, env, withConfig(ownEnvironment(env), CONFIG));
@@ -104,7 +104,7 @@ function gitIn(program: string, cwd: string, env: Env, quiet: ReadonlySet<string
         timeout: TIMEOUT,
         confinement,
       }),
-    ask: (args, input) => askProgram({ argv: [program, ...args], cwd, env }, input),
+    ask: (args, input) => askProgram({ argv: [program, ...args], cwd, env }, input, MOMENT),
     list: (args, records) => listed(talk(args), records, 'utf8'),
     bytes: (args, records) => listed(talk(args), records, 'latin1'),
     stream: (args, read, input) =>
@@ -167,14 +167,14 @@ export function withAttachedGit(env: Env): Env {
   return { ...env, GIT_CONFIG_PARAMETERS: [...given, "'gc.autodetach=false'"].join(' ') };
 }
 
-/** For git, and for what starts it: a named pipe for which git waits is named, and ends it. */
+/** For git, and for what starts it: what keeps it for ever is named, and ends it. */
 export async function captureGit(
   argv: readonly [string, ...string[]],
   options: CaptureOptions,
 ): Promise<Captured> {
   const waits = new AbortController();
   const folders = [options.cwd, ...argv.slice(1).filter(isAbsolute)];
-  const watch = watchPipes(folders, why => waits.abort(why));
+  const watch = watchGit(folders, why => waits.abort(why));
   const signal = AbortSignal.any([waits.signal, ...(options.signal ? [options.signal] : [])]);
   const answer = await capture(argv, { ...options, signal, started: watch.over }).finally(watch.end);
   return waits.signal.aborted ? { code: TOO_LONG, stdout: '', output: String(waits.signal.reason) } : answer;
@@ -206,7 +206,7 @@ async function streamed(
     timeout: TIMEOUT,
     ...(traffic.input !== undefined && { input: traffic.input }),
   });
-  const watch = watchPipes([command.cwd], why => {
+  const watch = watchGit([command.cwd], why => {
     errors = why;
     child.stop('waits', 'at-once');
   });
@@ -249,64 +249,4 @@ export function lastLine(output: string): string {
       .at(-1)
       ?.trim() ?? ''
   );
-}
-
-/** Milliseconds. A git that takes longer may be waiting. To look costs more than git does where there are many files, so it is done seldom. */
-const FIRST_LOOK = 2_000;
-const FURTHER_LOOKS = 30_000;
-
-/** Calls `stop`, once, with the sentence for the user, where the git that it is given works in one of these folders and waits. */
-function watchPipes(folders: readonly string[], stop: (why: string) => void) {
-  let git: number | undefined;
-  let timer: NodeJS.Timeout;
-  const lookIn = (after: number) => {
-    timer = setTimeout(() => {
-      if (git !== undefined && isBusy(git)) return lookIn(FIRST_LOOK);
-      const pipe = folders.map(pipeNear).find(path => path !== undefined);
-      if (pipe === undefined) lookIn(FURTHER_LOOKS);
-      else stop(`${pipe} is a named pipe, and git waits for it: remove it`);
-    }, after);
-  };
-  lookIn(FIRST_LOOK);
-  return {
-    over(pid: number | undefined): void {
-      git = pid;
-    },
-    end: () => clearTimeout(timer),
-  };
-}
-
-function pipeNear(folder: string): string | undefined {
-  if (existsSync(join(folder, 'HEAD'))) return [...pipes(folder, 'objects')][0];
-  const top = topOf(folder);
-  if (top === undefined) return undefined;
-  const [inTree] = pipes(top, '.git', name => READ_IN_TREES.has(name));
-  return inTree ?? gitFolders(join(top, '.git')).flatMap(each => [...pipes(each, 'objects')])[0];
-}
-
-const READ_IN_TREES: ReadonlySet<string> = new Set(['.gitignore', '.gitattributes', '.gitmodules']);
-
-function topOf(folder: string): string | undefined {
-  if (existsSync(join(folder, '.git'))) return folder;
-  return dirname(folder) === folder ? undefined : topOf(dirname(folder));
-}
-
-/** Of a worktree the directory of its own, and the one that all share. */
-function gitFolders(path: string): readonly string[] {
-  if (!lstatSync(path, { throwIfNoEntry: false })?.isFile()) return [path];
-  const [, to] = /^gitdir: (.+)$/m.exec(tryTo(() => readFileSync(path, 'utf8')) ?? '') ?? [];
-  return to === undefined ? [] : [resolve(dirname(path), to), resolve(dirname(path), to, '../..')];
-}
-
-const MOST_FOLDERS = 50_000;
-
-function* pipes(top: string, passedBy: string, isMeant = (_: string) => true): Generator<string> {
-  const folders = [top];
-  for (let looked = 0; folders.length > 0 && looked < MOST_FOLDERS; looked++) {
-    const folder = folders.pop() ?? top;
-    for (const entry of tryTo(() => readdirSync(folder, { withFileTypes: true })) ?? []) {
-      if (entry.isFIFO() && isMeant(entry.name)) yield join(folder, entry.name);
-      if (entry.isDirectory() && entry.name !== passedBy) folders.push(join(folder, entry.name));
-    }
-  }
 }

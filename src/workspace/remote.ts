@@ -4,7 +4,7 @@
  */
 import { type RemoteProblem, remoteProblem } from '../domain/run/remote-answer.ts';
 import { isProblem } from '../domain/text/problem.ts';
-import { TOO_LONG } from '../platform/capture.ts';
+import { TOO_LONG } from '../platform/ask.ts';
 import { tryTo } from '../platform/files.ts';
 import { complaint, type Env, type Git, git as gitAt, withConfig } from '../platform/git.ts';
 import { createTurns } from '../platform/in-turn.ts';

@@ -144,6 +144,8 @@ const READ = [
   ...['info/exclude', 'info/attributes', 'info/grafts', 'info/sparse-checkout', 'objects/info/alternates'],
   ...['MERGE_HEAD', 'refs/heads/other', 'rebase-merge/git-rebase-todo', 'worktrees/x/gitdir'],
 ].map(name => `.git/${name}`);
+/** In a repository inside, and among the objects. */
+const READ_TOO = ['inner/.git/HEAD', '.git/objects/pack/multi-pack-index'];
 const PIPE = 'f() { rm -rf "$1"; mkdir -p "$(dirname "$1")"; mkfifo "$1"; }';
 const piped = (names: readonly string[]): Cheat => ({
   files: allTests(['b']),
@@ -154,13 +156,13 @@ const pipes: Group = {
   name: 'A test is changed, and a named pipe stands at every name that is read',
   async attempt(arena) {
     const proof = arena.level === 'sandboxed' ? 'sealed' : 'clean';
-    const { done, violations } = await isDone(arena, piped(READ), proof);
+    const { done, violations } = await isDone(arena, piped([...READ, ...READ_TOO]), proof);
     return !done && violations.some(each => each.startsWith('test/b.sh '));
   },
 };
 
 attacks('Checks: a look that would wait', [
-  ...READ.map(name => ({
+  ...[...READ, ...READ_TOO].map(name => ({
     name: `A test is changed, and a named pipe stands at \`${name}\``,
     held: EVERYWHERE,
     attempt: isRefused(piped([name])),
