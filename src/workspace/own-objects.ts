@@ -44,12 +44,9 @@ function encoded(kind: string, content: Buffer): Buffer {
 
 /** What git calls it. */
 export function objectName(own: OwnFolder, kind: Kind, content: Buffer): string {
-  return nameIn(readPinned(own)?.format ?? 'sha1', kind, content);
-}
-
-/** By the hash of the repository that it is in. */
-export function nameIn(format: string, kind: string, content: Buffer): string {
-  return createHash(format).update(encoded(kind, content)).digest('hex');
+  return createHash(readPinned(own)?.format ?? 'sha1')
+    .update(encoded(kind, content))
+    .digest('hex');
 }
 
 /** Written as git writes it, without a process for it. Returns its name. */

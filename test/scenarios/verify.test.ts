@@ -223,6 +223,7 @@ describe('what does not hold', () => {
   test.each([
     ['a protected file', 'HEAD:test/t.sh'],
     ['a folder on the way to one', 'HEAD:test'],
+    ['any other file', 'HEAD:check.sh'],
   ])('an object of the repository that is not what its name says: %s', async (_, name) => {
     const { work, report } = await proven();
     const bundle = await report();
@@ -353,6 +354,27 @@ describe('bad input', () => {
     expect(await verify(run.place, bundle, '--repo', 'nowhere')).toMatchObject({ code: 2 });
     expect(await verify(run.place, bundle, '--signer', 'me')).toMatchObject({ code: 2 });
     expect(await verify(run.place, bundle, '--allowed-signers', 'nowhere')).toMatchObject({ code: 2 });
+  });
+
+  test('a repository that git cannot read, or not whole, is a sentence, and soon', async () => {
+    const run = await proven();
+    const bundle = await run.report();
+    const sparse = folder().path('clone');
+    const from = `file://${run.work.dir}`;
+    run.work.git('config', 'uploadpack.allowFilter', 'true');
+    run.work.git('clone', '--quiet', '--no-checkout', '--filter=blob:none', from, sparse);
+    const partial = await verify(sparse, bundle);
+    expect(partial.stdout).toMatch(/^unknown {8}commit: .* is a partial clone, and has not fetched all/m);
+    const piped = cloneOf(run);
+    rmSync(join(piped, '.git/packed-refs'), { force: true });
+    execFileSync('mkfifo', [join(piped, '.git/pipe')]);
+    execFileSync('ln', ['-s', 'pipe', join(piped, '.git/packed-refs')]);
+    const waiting = await verify(piped, bundle);
+    expect(waiting.stdout).toMatch(/^unknown {8}commit: .*\.git\/\S+ is a named pipe, and git waits for it/m);
+    const damaged = cloneOf(run);
+    rmSync(join(damaged, '.git/objects'), { recursive: true });
+    const none = await verify(damaged, bundle);
+    expect(none.stdout).toMatch(/^unknown {8}commit: .* is not a git repository/m);
   });
 
   test('of the writer: no run, a key that is none, a run that is not over', async () => {

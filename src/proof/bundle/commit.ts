@@ -1,12 +1,12 @@
-/** Whether a repository holds what was proven. git is asked once, for everything; it follows no replacement and fetches nothing. */
+/** Whether a repository holds what was proven. git follows no replacement for it and fetches nothing. */
 import { isProblem } from '../../domain/text/problem.ts';
-import { type Git, git as gitAt } from '../../platform/git.ts';
+import { complaint, type Git, git as gitAt } from '../../platform/git.ts';
 import { sha256 } from '../../platform/hash.ts';
 import { type OwnGit, openOwnGit } from '../../workspace/own-git.ts';
-import { nameIn } from '../../workspace/own-objects.ts';
 import type { Place } from '../../workspace/repository.ts';
 import { type Claim, claims } from './claim.ts';
 import type { Predicate } from './format.ts';
+import { doubtOf } from './objects.ts';
 
 /** What the claims about a repository rest on. */
 export interface Handed extends Pick<Predicate, 'proof' | 'protected'> {
@@ -48,13 +48,15 @@ export async function claimsOfRepository(place: Place, handed: Handed): Promise<
     `${handed.asked}^{tree}`,
     ...waysTo(handed.protected).map(path => `${tree}:${path}`),
   ];
-  const answers = askGit(readOnly(place), names);
+  const git = readOnly(place);
+  const answers = await askGit(git, names);
   if (typeof answers === 'string') return { claims: [claims.unknown('commit', answers)], found: undefined };
-  const forged = [...answers.values()].find(({ isForged }) => isForged);
-  if (forged) {
-    const why = `the object ${forged.oid.slice(0, 12)} of this repository is not what its name says: \`git fsck\` shows what was changed`;
-    return { claims: [claims.fails('commit', why)], found: undefined };
-  }
+  const known = [...answers].map(([name, { oid }]) => ({ name, oid }));
+  const doubt = await doubtOf(git, {
+    names: known.map(({ oid }) => oid),
+    trees: known.filter(({ name }) => name.endsWith('^{tree}')).map(({ oid }) => oid),
+  });
+  if (doubt) return { claims: [doubt], found: undefined };
   const { claim, found, objects } =
     commit === null
       ? await holderOf(place, tree, askedIn(handed, answers))
@@ -64,7 +66,7 @@ export async function claimsOfRepository(place: Place, handed: Handed): Promise<
           askedIn(handed, answers),
           answers,
         );
-  const inTree = objects ? askGit(objects, names) : answers;
+  const inTree = objects ? await askGit(objects, names) : answers;
   const isHere = found !== undefined && typeof inTree !== 'string';
   const files = handed.protected.length === 0 ? [] : [protectedClaim(handed, isHere ? inTree : undefined)];
   return { claims: [claim, ...files], found };
@@ -97,8 +99,6 @@ type Answers = ReadonlyMap<string, Answer>;
 
 interface Answer {
   readonly oid: string;
-  /** git itself does not look: its content has another hash. */
-  readonly isForged?: true;
   /** Of a file: its content. */
   readonly content?: Buffer;
 }
@@ -255,13 +255,19 @@ function readOnly({ cwd, env }: Place) {
 }
 
 /** The objects of these names, as far as they are there; a sentence where there is no repository. */
-function askGit(git: Git, names: readonly string[]): Answers | string {
-  const { code, stdout, errors } = git.ask(['cat-file', '--batch'], `${names.join('\n')}\n`);
-  if (code !== 0)
-    return errors.includes('not a git repository')
-      ? `${git.cwd} is not a git repository: name a clone with --repo`
-      : `git cannot read ${git.cwd}: ${errors.trim().split('\n')[0] ?? ''}`;
-  return answersIn(stdout, names);
+async function askGit(git: Git, names: readonly string[]): Promise<Answers | string> {
+  const chunks: Buffer[] = [];
+  const read = (chunk: Buffer) => {
+    chunks.push(chunk);
+    return 'more' as const;
+  };
+  const { code, errors } = await git.stream(['cat-file', '--batch'], read, `${names.join('\n')}\n`);
+  if (errors.includes('not a git repository'))
+    return `${git.cwd} is not a git repository: name a clone with --repo`;
+  if (code !== 0 && errors.includes('promisor'))
+    return `${git.cwd} is a partial clone, and has not fetched all that is asked about: check the commit out there, which fetches it, or name a whole clone with --repo`;
+  if (code !== 0) return `git cannot read ${git.cwd}: ${complaint(errors, code)}`;
+  return answersIn(Buffer.concat(chunks), names);
 }
 
 const FOUND = /^([0-9a-f]{40,64}) ([a-z]+) (\d+)$/;
@@ -277,11 +283,7 @@ function answersIn(output: Buffer, names: readonly string[]): Answers {
     at = end + 1;
     if (oid === undefined) continue; // it is missing, or ambiguous
     const content = output.subarray(at, at + Number(size));
-    const isForged = nameIn(oid.length > 40 ? 'sha256' : 'sha1', type ?? '', content) !== oid;
-    answers.set(name, {
-      ...{ oid, ...(isForged && { isForged }) },
-      ...(type === 'blob' && { content }),
-    });
+    answers.set(name, { oid, ...(type === 'blob' && { content }) });
     at += Number(size) + 1;
   }
   return answers;
