@@ -135,7 +135,7 @@ async function open(request: RunRequest, later: Later): Promise<OpenedRun | Prob
   const { agents, reviewer } = request;
   const adapters = [...agents, ...(reviewer ? [reviewer] : [])].map(({ adapter }) => adapter);
   const among = amongOthers(request, workplace);
-  const here = { ...request, ...world, cwd, paths };
+  const here = { ...request, ...world, cwd, paths, start };
   const [sandbox, protection] = await Promise.all([
     openSandbox(chosen, { ...here, adapters, among }),
     protectEarly(here, workplace, request),

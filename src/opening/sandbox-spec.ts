@@ -13,7 +13,6 @@ import { dirname, join, relative, resolve } from 'node:path';
 import type { AgentNeeds } from '../agents/agent.ts';
 import { ADAPTERS } from '../agents/registry.ts';
 import type { SandboxSettings } from '../config/settings-shape.ts';
-import type { Violation } from '../domain/run/evidence.ts';
 import { RUN_UNASKED } from '../domain/text/known-files.ts';
 import { isProblem, type Problem } from '../domain/text/problem.ts';
 import { ensureFolder, isBelow, tryTo, writePrivate } from '../platform/files.ts';
@@ -23,7 +22,6 @@ import type { ContainerOptions, Network, SandboxSpec } from '../sandbox/provider
 import type { ProjectPaths } from '../store/paths.ts';
 import { statePaths } from '../store/state.ts';
 import { findRepository, type Repository } from '../workspace/repository.ts';
-import { keepReplacements } from './replaced-objects.ts';
 
 export interface SpecInput {
   readonly settings: SandboxSettings;
@@ -45,8 +43,6 @@ export interface PlannedSpec {
   readonly links: ReadonlyMap<string, string>;
   /** Where a rebase that is left unfinished says what is run when it continues. */
   readonly todos: readonly string[];
-  /** Puts back what git shows in place of other objects. */
-  restoreReplaced(): readonly Violation[];
 }
 
 export async function planSpec(input: SpecInput): Promise<PlannedSpec | Problem> {
@@ -103,7 +99,6 @@ export async function planSpec(input: SpecInput): Promise<PlannedSpec | Problem>
     absent: trusted.filter(path => !isThere(path) && !path.endsWith('/.ralph-active')),
     links: linksTo(trusted, roots),
     todos: gitDirectories(repo).map(path => join(path, 'rebase-merge/git-rebase-todo')),
-    restoreReplaced: repo ? keepReplacements(repo) : () => [],
   };
 }
 

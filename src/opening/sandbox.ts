@@ -15,12 +15,13 @@ import type { OpenSandbox } from '../sandbox/provider.ts';
 import type { ProjectPaths } from '../store/paths.ts';
 import { beganAt } from '../store/run-file.ts';
 import { moveAside } from '../workspace/set-aside.ts';
-import { contain, guardState, type StateGuard } from './contain.ts';
+import { contain, guardState } from './contain.ts';
+import { keepHistory } from './kept-history.ts';
 import { containerOf, isThere, type PlannedSpec, planSpec } from './sandbox-spec.ts';
 
 export type SandboxWorld = Pick<
   RunContext,
-  'settings' | 'project' | 'cwd' | 'env' | 'paths' | 'emit' | 'disk'
+  'settings' | 'project' | 'cwd' | 'env' | 'paths' | 'emit' | 'disk' | 'start'
 > & {
   /** Those that may work: the agent, and those that stand in for it. */
   readonly adapters: readonly AgentAdapter[];
@@ -45,8 +46,9 @@ export async function openSandbox(
   { provider, what, refused }: ChosenSandbox,
   world: SandboxWorld,
 ): Promise<Sandbox | Problem> {
-  const { settings, project, env, paths, emit, disk } = world;
-  if (!provider) return noSandbox(world, refused, guardState(env, disk.failed));
+  const { settings, project, env, paths, emit, disk, start } = world;
+  const history = start ? keepHistory(start.own.repository) : () => [];
+  if (!provider) return noSandbox(world, refused, history);
   const agents = world.adapters.map(adapter => adapter.needs);
   const planned = await planSpec({ ...world, settings: settings.sandbox, agents });
   if (isProblem(planned)) return planned;
@@ -76,7 +78,7 @@ export async function openSandbox(
       ...withheld(env, { hide: settings.hideEnv, keep: [...keep, ...known] }),
     ],
     takeDenials: denials.take,
-    restore: () => [...restore(planned, project, paths.aside), ...state.restore()],
+    restore: () => [...restore(planned, project, paths.aside), ...history(), ...state.restore()],
     async close() {
       state.close();
       await inside.close();
@@ -105,9 +107,10 @@ const THROUGH_PROXY = { NODE_USE_ENV_PROXY: '1' };
 async function noSandbox(
   world: SandboxWorld,
   refused: readonly string[],
-  state: StateGuard,
+  history: () => readonly Violation[],
 ): Promise<Sandbox> {
-  const { settings, project, env } = world;
+  const { settings, project, env, disk } = world;
+  const state = guardState(env, disk.failed);
   const { containment } = settings;
   const time = { from: beganAt(project, world.paths), to: world.ended ?? Number.POSITIVE_INFINITY };
   const among = world.among && { ...world.among, view: world.paths.state.among };
@@ -127,7 +130,7 @@ async function noSandbox(
     contained: wall ? 'pid' : 'none',
     notices: [...(settings.sandbox.provider === 'auto' ? [none] : []), ...notices],
     takeDenials: () => [],
-    restore: state.restore,
+    restore: () => [...history(), ...state.restore()],
     close: async () => state.close(),
   };
 }
@@ -153,7 +156,7 @@ function createDenials(deny: (what: string) => void) {
 
 /** What programs outside would obey is as it was: moved aside where the sandbox could not forbid it. */
 function restore(
-  { absent, links, todos, restoreReplaced }: PlannedSpec,
+  { absent, links, todos }: PlannedSpec,
   { root }: ProjectPaths,
   aside: string,
 ): readonly Violation[] {
@@ -173,7 +176,6 @@ function restore(
     ...todos
       .filter(runsCommands)
       .map(path => away(path, 'a rebase that was left unfinished and runs commands when it continues')),
-    ...restoreReplaced(),
   ];
 }
 
