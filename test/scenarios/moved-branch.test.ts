@@ -81,6 +81,13 @@ test('a run does not end well in a repository whose objects are gone', async () 
   expect(project.git('show', `${before}:mine.txt`)).toBe('mine\n');
 });
 
+test('a run does not end well in a repository that git cannot read', async () => {
+  const { project } = made();
+  const { code, result } = await loop(project, 'mv .git/HEAD .git/H; echo one > one.txt', 'Add one');
+  expect([code, result.stopReason]).toEqual([1, 'scm_failed']);
+  expect(result.detail).toContain('cannot be read any more');
+});
+
 test('commits of the agent on the branch that is checked out are its work', async () => {
   const { project, before } = made();
   const { code, result } = await loop(

@@ -1,5 +1,6 @@
 /** The branch that a run began on, when it is over: what it held then it still holds, or that is kept under a name and said. */
 import { isProblem } from '../../domain/text/problem.ts';
+import { complaint } from '../../platform/git.ts';
 import { joinWords } from '../../platform/shell.ts';
 import { type OwnGit, openOwnGit } from '../../workspace/own-git.ts';
 import { commitOf } from '../../workspace/refs.ts';
@@ -15,12 +16,26 @@ export async function lostBranch({ cwd, env, past, runId }: RunContext): Promise
   return (await lostSince(own, { runId, branch, head, now })) ?? lostObjects(own, branch, head);
 }
 
-/** A name says nothing where the commit behind it is gone; Ralph's own directory has its files. */
-function lostObjects({ repository, objects, top }: OwnGit, branch: string, head: string): string | undefined {
-  const { stdout } = repository.git.ask(['cat-file', '--batch-check'], `${head}\n${head}^{tree}\n`);
-  if (!/ missing$/m.test(stdout.toString('utf8'))) return undefined;
+/** A name says nothing where the commit behind it is gone, or nobody can look; Ralph's own directory has its files. */
+async function lostObjects(
+  { repository, objects, top }: OwnGit,
+  branch: string,
+  head: string,
+): Promise<string | undefined> {
+  let answer = '';
+  const read = (chunk: Buffer) => {
+    answer += chunk;
+    return 'more' as const;
+  };
+  const asked = `${head}\n${head}^{tree}\n`;
+  const { code, errors } = await repository.git.stream(['cat-file', '--batch-check'], read, asked);
+  if (code === 0 && !/ missing$/m.test(answer)) return undefined;
+  const what = `The commit ${head.slice(0, 12)}, on which the branch ${branch} stood when the run began,`;
   const back = joinWords(['git', '-C', top, 'fetch', objects.cwd, head]);
-  return `The commit ${head.slice(0, 12)}, on which the branch ${branch} stood when the run began, is not in the repository any more. \`${back}\` brings its files back, not what was before it: take that from another clone.`;
+  const files = `\`${back}\` brings its files back, not what was before it: take that from another clone.`;
+  return code === 0
+    ? `${what} is not in the repository any more. ${files}`
+    : `${what} cannot be read any more, since git does not read the repository: ${complaint(errors, code)}. Repair it first; where the commit is gone then, ${files}`;
 }
 
 export interface Branch {
