@@ -48,6 +48,8 @@ export function createReviewScanner() {
 export interface ReviewEvidence {
   /** undefined: the turn is not over. */
   readonly outcome: TurnOutcome | undefined;
+  /** It said why it could not continue. */
+  readonly isBlocked?: boolean;
   readonly spoken: readonly SpokenReview[];
   /** What changed outside of the folder of the list, and may not in a review. */
   readonly touched: readonly string[];
@@ -65,9 +67,19 @@ export interface ReviewEvidence {
 export function whyVoid(
   story: string,
   listed: ReviewVerdict,
-  { outcome, spoken, touched, unshown, isContained, mustSay = false, isCapped = false }: ReviewEvidence,
+  {
+    outcome,
+    isBlocked,
+    spoken,
+    touched,
+    unshown,
+    isContained,
+    mustSay = false,
+    isCapped = false,
+  }: ReviewEvidence,
 ): string | undefined {
   if (outcome?.kind !== 'completed') return 'its turn did not end well';
+  if (isBlocked) return 'it also said that it could not continue';
   if (touched.length > 0) return `it changed files: ${touched.join('; ')}. A review only judges`;
   if (unshown !== undefined && listed === 'approved')
     return `what changed could not be shown to it: ${unshown}`;

@@ -273,10 +273,11 @@ function evidenceOf(
   touched: readonly Violation[],
   unshown: string | undefined,
 ): ReviewEvidence {
-  const { outcome, reviews: spoken = [] } = parts.past().open?.turn ?? {};
+  const { outcome, blocked, reviews: spoken = [] } = parts.past().open?.turn ?? {};
   const changed = touched.map(({ what }) => what);
   const mustSay = parts.settings.strict;
-  return { outcome, spoken, touched: changed, unshown, isContained: isContained(parts), mustSay };
+  const said = { outcome, isBlocked: blocked !== undefined, spoken, mustSay };
+  return { ...said, touched: changed, unshown, isContained: isContained(parts) };
 }
 
 /** Nothing of an earlier turn can still be alive when a review ends. */

@@ -116,6 +116,7 @@ describe('a verdict of the list', () => {
     ['counts', {}, undefined],
     ['of a turn that failed', { outcome: { kind: 'ended', by: 'idle-timeout' } }, 'did not end well'],
     ['of a turn that is not over', { outcome: undefined }, 'did not end well'],
+    ['of a turn that could not continue', { isBlocked: true }, 'could not continue'],
     ['of a review that changed a file', { touched: ['a was changed'] }, 'it changed files: a was changed'],
     [
       'that the words contradict',
