@@ -19,6 +19,7 @@ import type { ChildRequest } from '../parallel/lane-work.ts';
 import { type Clock, systemClock } from '../platform/clock.ts';
 import { createDisk } from '../platform/disk.ts';
 import { ensureFolder } from '../platform/files.ts';
+import { hurryGit } from '../platform/git-watch.ts';
 import { otelEnv, otlpTarget } from '../platform/otlp-target.ts';
 import { endOwned } from '../platform/process.ts';
 import { owners } from '../platform/process-table.ts';
@@ -123,6 +124,7 @@ async function open(request: RunRequest, later: Later): Promise<OpenedRun | Prob
   const sandboxed = chosen.provider !== undefined;
   const start = await beginRepository(request, workplace, sandboxed);
   if (isProblem(start)) return start;
+  if (start) later(hurryGit(start.own.top, request.stop.abort));
   const orphans = request.alone && !resumed ? await endOrphans(project) : [];
   const begun = await beginRun(request, workplace, clock);
   if (isProblem(begun)) return begun;

@@ -9,7 +9,7 @@ import {
   statSync,
 } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { namesIn, tryTo } from './files.ts';
+import { isBelow, namesIn, tryTo } from './files.ts';
 import { descendants, isBusy } from './process-table.ts';
 
 /** Milliseconds. A git that takes longer may be waiting; the longer it takes, the less often it is looked at. */
@@ -19,6 +19,21 @@ const FURTHER_LOOKS = 2_000;
 const FIRST_SEARCH = 2_000;
 const FURTHER_SEARCHES = 30_000;
 
+/** By the folder of a work tree: fired when nobody wants to wait for what is done there. */
+const hurries = new Map<string, AbortSignal>();
+
+/** A git that works there is not waited for any more when the signal has fired, but as long as it takes to leave nothing half done. Returns what ends that. */
+export function hurryGit(folder: string, signal: AbortSignal): () => void {
+  hurries.set(folder, signal);
+  return () => void hurries.delete(folder);
+}
+
+const GRACE = 5_000;
+
+function isHurried(folders: readonly string[]): boolean {
+  return [...hurries].some(([top, { aborted }]) => aborted && folders.some(folder => isBelow(folder, top)));
+}
+
 /** Calls `stop`, once, with the sentence for the user, where the git that it is given works in one of these folders and never ends. */
 export function watchGit(folders: readonly string[], stop: (why: string) => void) {
   let git: number | undefined;
@@ -27,6 +42,7 @@ export function watchGit(folders: readonly string[], stop: (why: string) => void
   const odd = () => folders.map(oddFileNear).find(why => why !== undefined);
   const look = (waited: number): string | undefined => {
     if (git === undefined) return undefined;
+    if (waited >= GRACE && isHurried(folders)) return 'nobody waits for git any more';
     const all = [git, ...descendants(git).map(({ pid }) => pid)];
     if (all.some(isAtPipe)) return odd() ?? ELSEWHERE;
     const open = all.flatMap(openFiles);
@@ -61,8 +77,9 @@ function isAtPipe(pid: number): boolean {
   return tryTo(() => readFileSync(`/proc/${pid}/wchan`, 'utf8')) === 'wait_for_partner';
 }
 
-/** Bytes: more than git reads in the time that it is given. */
-const ENDLESS = 512 * 1024 ** 3;
+const GB = 1024 ** 3;
+/** Bytes. Nobody keeps such a file in git, which takes minutes to read it. */
+const ENDLESS = 16 * GB;
 
 interface OpenFile {
   readonly path: string;
@@ -82,7 +99,7 @@ function openFiles(pid: number): readonly OpenFile[] {
 
 function whyEndless({ path, stat }: OpenFile): string | undefined {
   if (!stat.isFile() || stat.size <= ENDLESS) return undefined;
-  return `${path} is ${Math.ceil(stat.size / 1024 ** 4)} TB long, more than git can read: shorten it, or remove it`;
+  return `${path} is ${Math.ceil(stat.size / GB)} GB long, and git would read all of it: shorten it, or remove it`;
 }
 
 function isDevice({ path, stat }: OpenFile): boolean {

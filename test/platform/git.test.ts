@@ -3,7 +3,9 @@ import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { setImmediate } from 'node:timers/promises';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { TOO_LONG } from '../../src/platform/ask.ts';
+import type { Captured } from '../../src/platform/capture.ts';
 import { captureGit, git } from '../../src/platform/git.ts';
+import { hurryGit } from '../../src/platform/git-watch.ts';
 import { folder, gitEnv, repo } from '../rig/repo.ts';
 
 test('a git that works is not taken for one that waits for a named pipe, and one that waits is ended', async () => {
@@ -61,7 +63,7 @@ const KEPT: Readonly<Record<string, readonly [plant: string, args: readonly stri
   'a file longer than it can read': [
     ': > a; git add a; truncate -s 4T a',
     ['ls-files', '-m'],
-    /\/a is 4 TB long, more than git can read/,
+    /\/a is 4096 GB long, and git would read all of it/,
   ],
 };
 
@@ -77,3 +79,26 @@ test.runIf(process.platform === 'linux').each(Object.entries(KEPT))(
     expect(streamed).toMatchObject({ code: TOO_LONG, errors: expect.stringMatching(says) });
   },
 );
+
+test('one that works where nobody waits any more is ended', async () => {
+  const { dir, path } = folder();
+  const stop = new AbortController();
+  onTestFinished(hurryGit(dir, stop.signal));
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  onTestFinished(() => void vi.useRealTimers());
+  let answer: Captured | undefined;
+  const script = ': > works; while :; do :; done';
+  void captureGit(['/bin/sh', '-c', script], { cwd: dir, env: {} }).then(each => {
+    answer = each;
+  });
+  while (!existsSync(path('works'))) await setImmediate();
+  vi.advanceTimersByTime(60_000);
+  await setImmediate();
+  expect(answer).toBeUndefined();
+  stop.abort();
+  while (!answer) {
+    vi.advanceTimersByTime(1_000);
+    await setImmediate();
+  }
+  expect(answer).toMatchObject({ code: TOO_LONG, output: 'nobody waits for git any more' });
+});
