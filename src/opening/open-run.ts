@@ -136,10 +136,9 @@ async function open(request: RunRequest, later: Later): Promise<OpenedRun | Prob
   const world = openWorld(request, { id: file.id, workplace, clock }, later);
   const { agents, reviewer } = request;
   const adapters = [...agents, ...(reviewer ? [reviewer] : [])].map(({ adapter }) => adapter);
-  const among = amongOthers(request, workplace);
   const here = { ...request, ...world, cwd, paths, start };
   const [sandbox, protection] = await Promise.all([
-    openSandbox(chosen, { ...here, adapters, among }),
+    openSandbox(chosen, { ...here, adapters, among: amongOthers(request, workplace) }),
     protectEarly(here, workplace, request),
   ]);
   if (isProblem(sandbox)) return sandbox;
