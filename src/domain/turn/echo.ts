@@ -152,17 +152,21 @@ function isBefore(lines: LinesBack, { before: wanted, enough, after, own }: Plac
   // A prompt that is nothing but the tag: so is its echo.
   if (wanted === '') return after.length === own && !lines.some(0, line => line !== '');
   const spare = Math.max(0, wanted.length - enough);
-  let left = wanted.length;
-  for (let at = 0; ; at++) {
+  const tried = new Set<string>();
+  /** From this line back, `left` letters are still to be found. */
+  const fits = (at: number, left: number): boolean => {
     const line = lines.at(at);
-    if (line === undefined) break;
-    const text = withoutPrefix(line, prefix) ?? line;
-    const same = commonEnd(text, wanted.slice(0, left));
-    left -= same;
-    if (left <= spare) return true;
-    if (!/^\p{N}*$/u.test(text.slice(0, text.length - same))) return false;
-  }
-  return wanted.length - left >= FEWEST;
+    if (line === undefined) return wanted.length - left >= FEWEST;
+    if (tried.has(`${at} ${left}`)) return false;
+    tried.add(`${at} ${left}`);
+    // What looks like the prefix may be of the text, where its lines were broken after they were numbered.
+    return [withoutPrefix(line, prefix), line].some(text => {
+      const same = text === undefined ? -1 : commonEnd(text, wanted.slice(0, left));
+      if (text === undefined || left - same <= spare) return text !== undefined;
+      return /^\p{N}*$/u.test(text.slice(0, text.length - same)) && fits(at + 1, left - same);
+    });
+  };
+  return fits(0, wanted.length);
 }
 
 /** A prefix may stand between them where the lines were joined. What another tag parts is not close. */

@@ -63,6 +63,13 @@ describe('an echoed prompt', () => {
     expect(ownWords(text, `${text}<blocked>no network</blocked>`)).toContain('<blocked>no network</blocked>');
   });
 
+  test('a number of the text that stands on a line by itself is not taken for that of the line', () => {
+    const said = 'fix fix fix fix pass fix 2\n<response>DONE</response>';
+    const from = (line: number) =>
+      `${line}: fix fix fix fix pass fix\n2\n${line + 1}: <response>DONE</response>`;
+    expect(claims(said, `${from(1)}\n${from(3)}`, DONE)).toBe(false);
+  });
+
   test('a prompt that is nothing but the tag', () => {
     expect(claims('<response>DONE</response>', '<response>DONE</response>', DONE)).toBe(false);
     expect(claims('<response>DONE</response>', 'ok <response>DONE</response>', DONE)).toBe(true);
@@ -78,10 +85,13 @@ describe('an echoed prompt', () => {
 type Format = fc.Arbitrary<(text: string) => string>;
 const asItIs: Format = fc.constant(text => text);
 
+/** No terminal is narrower: in one that were, the date before a line would be broken, too. */
+const NARROWEST = 20;
+
 const WRAPS: readonly Format[] = [
   asItIs,
-  fc.integer({ min: 1, max: 120 }).map(width => text => wrapAt(text, width)),
-  fc.integer({ min: 20, max: 120 }).map(width => text => wrapWords(text, width)),
+  fc.integer({ min: NARROWEST, max: 120 }).map(width => text => wrapAt(text, width)),
+  fc.integer({ min: NARROWEST, max: 120 }).map(width => text => wrapWords(text, width)),
 ];
 
 /** How programs print a text that they were given: how it is laid out, what stands before each line, and in which colours. */
