@@ -295,9 +295,9 @@ function sentencePlace(before: string, after: string): Place {
   return isRead(sentence) ? 'within' : 'unread';
 }
 
-/** One of its commonest words, which no other large language has; a sentence in another one may say anything. */
+/** It says first what was done (`Implemented …`), or has one of the commonest words; a sentence in another language may say anything. */
 const ENGLISH =
-  /\b(?:the|this|that|these|those|its?|are|were|be|been|have|had|you|our|and|but|with|from|all|every\w*|each|both|now|here|there|what|which|nothing|left|done|yes|once|finally|finished|completed|(?:task|work|job) complete|ready|fixed|works|worked|pass(?:e[sd])?|result)\b/i;
+  /^\W*\w+ed\b|\b(?:ok(?:ay)?|the|this|that|these|those|its?|are|were|be|been|have|had|you|our|and|but|with|from|all|every\w*|each|both|now|here|there|what|which|nothing|left|done|yes|once|finally|finished|completed|(?:task|work|job) complete|ready|fixed|works|worked|pass(?:e[sd])?|result)\b/i;
 const OTHER_SCRIPT = /(?!\p{Script=Latin})\p{L}/u;
 /** A name of what follows: not more than two words, as in `Final answer:`. */
 const LABEL = /^(?:[^\p{L}]*[A-Za-z]+){0,2}[^\p{L}]*$/u;

@@ -22,6 +22,9 @@ const reply = (...texts: readonly string[]) => claimIn(texts, response);
 
 /** What an honest agent writes. `%` is the marker. */
 const HONEST: readonly string[] = [
+  'Implemented login flow %',
+  'Refactored parser %',
+  'Login flow OK: %',
   '%',
   '  %  ',
   'All tests pass. %',
