@@ -8,7 +8,7 @@ import {
   type Stats,
   statSync,
 } from 'node:fs';
-import { dirname, join, resolve } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import { isBelow, namesIn, tryTo } from './files.ts';
 import { descendants, isBusy } from './process-table.ts';
 
@@ -43,7 +43,8 @@ export function watchGit(folders: readonly string[], stop: (why: string) => void
   const look = (waited: number): string | undefined => {
     if (git === undefined) return undefined;
     if (waited >= GRACE && isHurried(folders)) return 'nobody waits for git any more';
-    const all = [git, ...descendants(git).map(({ pid }) => pid)];
+    // Hooks and helpers that it starts are the user's, and may wait for what they like.
+    const all = [git, ...descendants(git).map(({ pid }) => pid)].filter(isGit);
     if (all.some(isAtPipe)) return odd() ?? ELSEWHERE;
     const open = all.flatMap(openFiles);
     const endless = open.map(whyEndless).find(why => why !== undefined);
@@ -71,6 +72,11 @@ export function watchGit(folders: readonly string[], stop: (why: string) => void
 
 const ELSEWHERE =
   'git waits for a named pipe outside of the repository: `.git/config` includes it, or `.git/objects/info/alternates` leads to it';
+
+/** It starts itself for parts of what it does. */
+function isGit(pid: number): boolean {
+  return tryTo(() => basename(readlinkSync(`/proc/${pid}/exe`))) === 'git';
+}
 
 /** It opens one that nobody writes to. */
 function isAtPipe(pid: number): boolean {
