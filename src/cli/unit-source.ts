@@ -1,7 +1,7 @@
 /** A unit of a fleet, for what is done for its pull request on this machine. */
 
 import type { UnitReading } from '../fleet/reading.ts';
-import { heldRef, shownBranch, type UnitState } from '../fleet/unit.ts';
+import { carryRef, heldRef, shownBranch, type UnitState } from '../fleet/unit.ts';
 import type { UnitSource } from '../forge/pull-request.ts';
 import { errorWords } from '../platform/error-words.ts';
 import { pause } from '../run/wait.ts';
@@ -26,8 +26,8 @@ export function unitSource(reading: UnitReading, { abort, say, lost }: SourceWor
       const { id, fence, headSha: head, carry, carryFence } = unit();
       return {
         ...{ head, ref: heldRef({ id, fence }, 'work'), carry },
-        carryRef: heldRef({ id, fence: carryFence ?? 0 }, 'carry'),
-        nextRef: heldRef({ id, fence: fence + 1 }, 'carry'),
+        carryRef: carryRef({ id, fence: carryFence ?? 0 }, '*'),
+        nextRef: carryRef({ id, fence: fence + 1 }, 0),
       };
     },
     copy: () =>

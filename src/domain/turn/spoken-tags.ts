@@ -295,9 +295,12 @@ function sentencePlace(before: string, after: string): Place {
   return isRead(sentence) ? 'within' : 'unread';
 }
 
-/** It says first what was done (`Implemented …`), or has one of the commonest words; a sentence in another language may say anything. */
+/** One of its commonest words, which no other large language has. */
 const ENGLISH =
-  /^\W*\w+ed\b|\b(?:ok(?:ay)?|the|this|that|these|those|its?|are|were|be|been|have|had|you|our|and|but|with|from|all|every\w*|each|both|now|here|there|what|which|nothing|left|done|yes|once|finally|finished|completed|(?:task|work|job) complete|ready|fixed|works|worked|pass(?:e[sd])?|result)\b/i;
+  /\b(?:the|this|that|these|those|its?|are|were|be|been|have|had|you|our|and|but|with|from|all|every\w*|each|both|now|here|there|what|which|nothing|left|done|yes|once|finally|finished|completed|(?:task|work|job) complete|ready|fixed|works|worked|pass(?:e[sd])?|result)\b/i;
+/** A letter or one of the commonest words of another large language, which English does not have: its sentence may say anything. */
+const FOREIGN =
+  /(?![a-z])\p{L}|\b(?:das|der|dem|den|ein|eine|ich|ist|noch|sobald|und|wenn|werde|wird|le|les|une|est|je|ne|que|quand|sera|el|los|las|una|cuando|es|para|se|quando|uma|che|gli|il|sono|het|een|ik|nog|wanneer|wordt|zodra)\b/iu;
 const OTHER_SCRIPT = /(?!\p{Script=Latin})\p{L}/u;
 /** A name of what follows: not more than two words, as in `Final answer:`. */
 const LABEL = /^(?:[^\p{L}]*[A-Za-z]+){0,2}[^\p{L}]*$/u;
@@ -305,7 +308,9 @@ const LABEL = /^(?:[^\p{L}]*[A-Za-z]+){0,2}[^\p{L}]*$/u;
 /** Whether it is English, as far as that matters: what stands behind a tag that begins it says less. */
 function isRead(sentence: string): boolean {
   const [before = ''] = sentence.replace(/<\/?[\w-]+>/g, '').split(TAG);
-  return !OTHER_SCRIPT.test(sentence) && (LABEL.test(before) || ENGLISH.test(sentence));
+  return (
+    !OTHER_SCRIPT.test(sentence) && (LABEL.test(before) || ENGLISH.test(sentence) || !FOREIGN.test(sentence))
+  );
 }
 
 const WORDS = /[\p{L}\p{N}]/u;
