@@ -136,13 +136,13 @@ async function bundlePage() {
     minify: true,
   });
   await build.close();
-  // In HTML the first end tag ends the script, also one in a string.
+  // In HTML the first end tag ends the script, also one in a string; and NUL becomes another character, so that its hash fits no more.
   const [{ code }] = output;
   // Every report is a copy of these: their licences go with it.
   const licences = `/*!\n${['preact', 'uplot'].map(license).join('\n\n')}\n*/\n`;
   writeFileSync(
     join(root, 'dist/page/page.js'),
-    licences + code.replaceAll('</script', '<\\/script').trimEnd(),
+    licences + code.replaceAll('</script', '<\\/script').replaceAll('\0', '\\x00').trimEnd(),
   );
   const style = [
     'node_modules/uplot/dist/uPlot.min.css',
