@@ -87,6 +87,7 @@ describe('by keyboard alone', () => {
     expect(await focused(page)).toBe('#hint');
     first.exit();
     await page.getByRole('heading', { level: 1, name: 'Paused.' }).waitFor();
+    await page.getByRole('button', { name: 'Continue' }).waitFor();
     await tabTo(page, 'Continue', true);
     await page.keyboard.press('Enter');
     await next();
