@@ -305,7 +305,7 @@ const OTHER_SCRIPT = /(?!\p{Script=Latin})\p{L}/u;
 /** A name of what follows: not more than two words, as in `Final answer:`. */
 const LABEL = /^(?:[^\p{L}]*[A-Za-z]+){0,2}[^\p{L}]*$/u;
 
-/** Whether it is English, as far as that matters: what stands behind a tag that begins it says less. */
+/** Whether nothing shows that it is not English, as far as that matters: what stands behind a tag that begins it says less. */
 function isRead(sentence: string): boolean {
   const [before = ''] = sentence.replace(/<\/?[\w-]+>/g, '').split(TAG);
   return (

@@ -23,6 +23,7 @@ const reply = (...texts: readonly string[]) => claimIn(texts, response);
 /** What an honest agent writes. `%` is the marker. */
 const HONEST: readonly string[] = [
   'Implemented login flow %',
+  '429 Too Many Requests, retry-after: 3600 %',
   'Refactored parser %',
   'Login flow OK: %',
   '%',
